@@ -1,0 +1,23 @@
+"""Compilation of the inner loops, with the machine code kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numba
+
+Loop = TypeVar("Loop", bound=Callable[..., object])
+
+
+def compiled(loop: Loop) -> Loop:
+    """Compile ``loop`` at its first call, without the GIL, and keep the result on disk.
+
+    Numba looks for a writable cache beside the source, then in the user's cache
+    directory. Where neither can be written (a read-only installation without a home)
+    it refuses to cache, and the loop is compiled anew in each process.
+    """
+    try:
+        return numba.njit(cache=True, nogil=True)(loop)  # type: ignore[no-any-return]
+    except RuntimeError:
+        return numba.njit(nogil=True)(loop)  # type: ignore[no-any-return]

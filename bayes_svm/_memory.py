@@ -1,0 +1,37 @@
+"""Memory is counted before it is taken."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def available_bytes() -> int | None:
+    """Bytes this process may still take, or None where the system does not say.
+
+    The smaller of the machine's free memory and what is left of a container's limit.
+    """
+    readings = []
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                readings.append(int(line.split()[1]) * 1024)
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        if limit != "max":
+            used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+            readings.append(max(0, int(limit) - used))
+    except OSError:
+        pass  # not Linux, or no control groups: the readings taken so far stand
+    if not readings and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        readings.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min(readings) if readings else None
+
+
+def require_bytes(needed: int, purpose: str, advice: str) -> None:
+    """Raise MemoryError, naming the bytes and what to do, if ``needed`` exceeds what is left."""
+    available = available_bytes()
+    if available is not None and needed > available:
+        raise MemoryError(
+            f"{purpose} needs {needed:,} bytes ({needed / 2**30:.1f} GiB), and "
+            f"{available:,} bytes ({available / 2**30:.1f} GiB) are available. {advice}"
+        )

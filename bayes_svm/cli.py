@@ -1,0 +1,206 @@
+"""The command `bayes-svm`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn, TextIO
+
+from .report.data import InputError
+
+__all__ = ["main"]
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid")
+STEPS = 6  # of one report: reading, four of `make_report`, writing
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports a wrong option as one line, like every other mistake of the user."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message} (see {self.prog} --help)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return 0 if done, 2 after one line on stderr about what to change."""
+    try:
+        arguments = _parser().parse_args(argv)
+        if arguments.version:
+            _say(f"bayes-svm {_version()}\n", sys.stdout)
+            return 0
+        if arguments.run is None:
+            raise InputError("say what to do, for example: bayes-svm report (see bayes-svm --help)")
+        code: int = arguments.run(arguments)
+        return code
+    except InputError as err:
+        _say(f"bayes-svm: {' '.join(str(err).split())}\n", sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        _say("bayes-svm: interrupted\n", sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="bayes-svm",
+        description="One support vector machine fit: probabilities, exact leave-one-out error, a report.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    _add_report(commands.add_parser("report", help="fit a table and write a report", allow_abbrev=False))
+    return parser
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Fit an SVM to a table and write a report: error with intervals, calibration, thresholds, the most "
+        "surprising rows. Without a file the breast cancer data embedded in scikit-learn is used."
+    )
+    parser.add_argument(
+        "data", nargs="?", metavar="data.csv", help="CSV with a header, UTF-8, may be gzipped"
+    )
+    parser.add_argument("--target", metavar="COL", help="the column with the classes")
+    parser.add_argument(
+        "--output", metavar="FILE", help="where to write (default bayes-svm-report.html or .json)"
+    )
+    parser.add_argument("--C", type=_positive, default=1.0, help="cost of a training mistake (default 1)")
+    parser.add_argument("--kernel", choices=KERNELS, default="rbf", help="default rbf")
+    parser.add_argument(
+        "--gamma", type=_gamma, default="scale", help="scale (default), auto, or a number above 0"
+    )
+    parser.add_argument(
+        "--format",
+        choices=("html", "json"),
+        help="default html, or json if FILE ends in .json; its keys are explained in it",
+    )
+    parser.add_argument(
+        "--impute",
+        action="store_true",
+        help="fill in missing values: median, or the most frequent value for text",
+    )
+    parser.set_defaults(run=_report)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    """Run `bayes-svm report`; everything that can be refused at once is, before the fit."""
+    from .report import data, render
+
+    if (arguments.data is None) != (arguments.target is None):
+        raise InputError("give both a CSV file and --target COL, or neither for the embedded data")
+    form = arguments.format or ("json" if (arguments.output or "").lower().endswith(".json") else "html")
+    output = Path(arguments.output or f"bayes-svm-report.{form}")
+    _check_output(output, arguments.data)
+    if form == "html":
+        render.check_html()
+    with _progress(STEPS) as step:
+        step("reading the table")
+        if arguments.data is None:
+            table = data.breast_cancer_table()
+        else:
+            table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
+        from .report.content import make_report
+        from .report.record import Settings
+
+        settings = Settings(arguments.C, arguments.kernel, arguments.gamma, arguments.impute)
+        report = make_report(table, settings, step)
+        step("writing the report")
+        page = render.to_json(report) if form == "json" else render.to_html(report, _version())
+        try:
+            output.write_text(page, encoding="utf-8")
+        except OSError as err:
+            raise _not_written(output, err.strerror) from None
+    _say(render.to_text(report) + f"Written: {output}\n", sys.stdout)
+    return 0
+
+
+def _check_output(output: Path, source: str | None) -> None:
+    """Refuse a place that cannot be written, before any work; and the input itself."""
+    folder = output.parent
+    try:
+        if not folder.is_dir():
+            raise InputError(f"no such directory: {str(folder)!r}; create it or choose another --output")
+        if output.is_dir():
+            raise InputError(f"{str(output)!r} is a directory; give --output a file name")
+        writable = os.access(output if output.exists() else folder, os.W_OK)
+    except OSError as err:  # a name that is too long, for one
+        raise _not_written(output, err.strerror) from None
+    if not writable:
+        raise _not_written(output, "permission denied")
+    if source is not None and _same_file(output, source):
+        raise InputError(f"--output {str(output)!r} is the data itself; choose another name")
+
+
+def _not_written(output: Path, reason: str | None) -> InputError:
+    return InputError(f"cannot write {str(output)!r}: {reason}; choose another --output")
+
+
+def _same_file(one: str | Path, other: str | Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them does not exist
+        return False
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[str], None]]:
+    """Yield a function to call before each step; it moves a bar on a terminal and is silent in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda name: None
+        return
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError:  # the bar is a nicety: the JSON report works without the extra
+        yield lambda name: None
+        return
+    with tqdm(
+        total=total, file=sys.stderr, leave=False, bar_format="{percentage:3.0f}%|{bar:20}| {desc}"
+    ) as bar:
+        started = False
+
+        def step(name: str) -> None:
+            nonlocal started
+            bar.update(int(started))
+            started = True
+            bar.set_description_str(name)
+
+        yield step
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+    return value
+
+
+def _gamma(text: str) -> str | float:
+    return text if text in ("scale", "auto") else _positive(text)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("bayes-svm")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _say(text: str, stream: TextIO) -> None:
+    """Write text in the stream's own encoding, whatever the data hold; a closed pipe is no error."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        stream.write(text.encode(encoding, "replace").decode(encoding))
+        stream.flush()
+    except BrokenPipeError:
+        # The interpreter flushes once more at exit, which must find something open.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,185 @@
+"""Kernel functions by scikit-learn's names, callables and precomputed matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import pairwise
+
+__all__ = ["KERNEL_NAMES", "Kernel", "resolve_gamma"]
+
+Array = NDArray[np.float64]
+KernelFunction = Callable[[Any, Any], Any]
+
+KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+
+
+def resolve_gamma(gamma: str | float, X: Any, sample_weight: Array | None = None) -> float:
+    """Value of the kernel coefficient ``gamma``.
+
+    ``"scale"`` is ``1 / (n_features * Var(X))`` over all entries of X, each row counted
+    with its weight, so that a row of weight 2 equals the same row given twice;
+    ``"auto"`` is ``1 / n_features``; a number is itself. Where X does not vary,
+    ``"scale"`` is 1, as in :class:`sklearn.svm.SVC`.
+
+    Parameters
+    ----------
+    gamma : {"scale", "auto"} or float
+    X : array or sparse matrix of shape (n_samples, n_features)
+    sample_weight : array of shape (n_samples,), optional
+
+    Returns
+    -------
+    float
+    """
+    n_features = X.shape[1]
+    if gamma == "auto":
+        return 1.0 / n_features
+    if gamma != "scale":
+        return float(gamma)
+    weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    total = weight.sum() * n_features
+    mean = float(weight @ np.asarray(X.sum(axis=1)).ravel()) / total
+    if sparse.issparse(X):
+        # Centred entry by entry, the zeros counted apart: squares minus a squared mean cancel.
+        counts = np.diff(X.indptr)
+        centred = np.repeat(weight, counts) @ np.square(X.data - mean)
+        variance = float(centred + weight @ (n_features - counts) * mean**2) / total
+    else:
+        variance = float(weight @ np.square(X - mean).sum(axis=1)) / total
+    return 1.0 / (n_features * variance) if variance > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its parameters resolved: ``kernel(X, Z)[i, j] = k(X[i], Z[j])``.
+
+    ===========  =========================================
+    linear       ``x'z``
+    poly         ``(gamma x'z + coef0) ** degree``
+    rbf          ``exp(-gamma |x - z|^2)``
+    sigmoid      ``tanh(gamma x'z + coef0)``
+    callable     whatever ``function(X, Z)`` returns
+    precomputed  X itself: ``X[i, j]`` between row i and training row j
+    ===========  =========================================
+
+    Parameters
+    ----------
+    function : str or callable
+    gamma, coef0 : float
+    degree : float
+    """
+
+    function: str | KernelFunction
+    gamma: float = 1.0
+    degree: float = 3
+    coef0: float = 0.0
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether X holds kernel values instead of features."""
+        return isinstance(self.function, str) and self.function == "precomputed"
+
+    def __str__(self) -> str:
+        if callable(self.function):
+            return f"callable {getattr(self.function, '__name__', self.function)!r}"
+        parameters = {
+            "poly": f"gamma={self.gamma:.6g}, degree={self.degree}, coef0={self.coef0:.6g}",
+            "rbf": f"gamma={self.gamma:.6g}",
+            "sigmoid": f"gamma={self.gamma:.6g}, coef0={self.coef0:.6g}",
+        }.get(self.function, "")
+        return f"{self.function}({parameters})"
+
+    def __call__(self, X: Any, Z: Any) -> Array:
+        """Kernel matrix of shape (len(X), len(Z)).
+
+        Raises
+        ------
+        ValueError
+            If a value is not finite, or a callable returns another shape.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.asarray(self._evaluate(X, Z), dtype=np.float64)
+        expected = (X.shape[0], Z.shape[0])
+        if values.shape != expected:
+            raise ValueError(f"The kernel {self} returned shape {values.shape}, expected {expected}.")
+        # The sum of a finite matrix can overflow only where the fit would too.
+        if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+            raise ValueError(
+                f"The kernel {self} returned NaN or infinity. Scale the features, or choose "
+                "smaller values of its parameters."
+            )
+        return values
+
+    def _evaluate(self, X: Any, Z: Any) -> Any:
+        if callable(self.function):
+            return self.function(X, Z)
+        if self.function == "linear":
+            return pairwise.linear_kernel(X, Z)
+        if self.function == "poly":
+            return pairwise.polynomial_kernel(X, Z, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
+        if self.function == "rbf":
+            return pairwise.rbf_kernel(X, Z, gamma=self.gamma)
+        if self.function == "sigmoid":
+            return pairwise.sigmoid_kernel(X, Z, gamma=self.gamma, coef0=self.coef0)
+        raise ValueError(f"Unknown kernel {self.function!r}: use one of {KERNEL_NAMES} or a callable.")
+
+    def to_training(self, X: Any, rows: Any, numbers: NDArray[np.intp]) -> Array:
+        """Kernel values between X and some training points.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            For a precomputed kernel of shape (n_samples, n_train).
+        rows : array or CSR matrix of shape (n_points, n_features)
+            The training points; not used for a precomputed kernel.
+        numbers : array of shape (n_points,)
+            Their row numbers, for a precomputed kernel.
+        """
+        return np.ascontiguousarray(X[:, numbers]) if self.precomputed else self(X, rows)
+
+    def blocks(
+        self, X: Any, rows: Any, numbers: NDArray[np.intp], max_bytes: int = 2**26
+    ) -> Iterator[tuple[slice, Array]]:
+        """Values of :meth:`to_training` in turn, no block larger than about ``max_bytes``.
+
+        Yields
+        ------
+        (slice, array)
+            The rows of X, and their kernel values with all the training points.
+        """
+        step = max(1, max_bytes // (8 * max(1, len(numbers))))
+        for start in range(0, X.shape[0], step):
+            block = slice(start, min(start + step, X.shape[0]))
+            yield block, self.to_training(X[block], rows, numbers)
+
+    def diagonal(self, X: Any) -> Array:
+        """``k(x, x)`` for every row of X.
+
+        Raises
+        ------
+        ValueError
+            For a precomputed kernel: the diagonal of new points is not in X.
+        """
+        if self.precomputed:
+            raise ValueError(
+                "A precomputed kernel holds no k(x, x) of new points, which the posterior variance "
+                "needs: use a kernel by name or a callable."
+            )
+        if self.function == "rbf":
+            return np.ones(X.shape[0])
+        if callable(self.function):
+            return np.array([float(self(X[i : i + 1], X[i : i + 1])[0, 0]) for i in range(X.shape[0])])
+        if sparse.issparse(X):
+            norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        else:
+            norms = np.einsum("ij,ij->i", X, X)
+        if self.function == "linear":
+            return np.asarray(norms, dtype=np.float64)
+        inner = self.gamma * norms + self.coef0
+        return np.asarray(inner**self.degree if self.function == "poly" else np.tanh(inner))

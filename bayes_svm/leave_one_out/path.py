@@ -1,0 +1,236 @@
+"""Exact leave-one-out values by following each point's path to alpha = 0."""
+
+from __future__ import annotations
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve
+
+from bayes_svm._follow import DONE
+from bayes_svm._memory import require_bytes
+from bayes_svm.leave_one_out._shrink import check_ends, shrink_each
+from bayes_svm.leave_one_out.retrain import LeftOut, retrain
+from bayes_svm.polish import coefficients_of_partition, margin_targets
+from bayes_svm.problem import DualProblem, Indices
+from bayes_svm.solution import AT_BOUND, DualSolution, pinning_points
+from bayes_svm.tableau import DEPENDENT, FreeSystem, Tableau, diagonal_scale
+
+__all__ = ["shrink_paths"]
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+BATCH = 256  # paths whose final check is one matrix product
+CAPACITY = 256  # changes of the partition one path may keep
+MAX_EVENTS = 20_000
+ALL_ROWS = 1000  # up to this many points all are in the tableau
+NEAR = 1.0  # else those whose residual is within this of the margin, and the free ones
+VERIFIED = 1e-8  # KKT residual, relative to the scale, up to which a path's end is accepted
+
+
+class _Base:
+    """What all paths of one solution share, read-only."""
+
+    def __init__(self, problem: DualProblem, solution: DualSolution) -> None:
+        self.problem, self.solution = problem, solution
+        self.lower, self.upper = problem.lower, problem.upper
+        scale = diagonal_scale(problem.gram)
+        free = pinning_points(solution)
+        shift = 0.0
+        if len(solution.free) == 0:
+            # The tableau needs a free point: one at its bound, the intercept moved to where it is pinned.
+            shift = float(solution.label[free[0]] - solution.values[free[0]])
+        self.exact_beta = solution.beta
+        self.exact_residual = solution.values + shift - problem.label
+        self.exact_residual[free] = 0.0
+        targets = margin_targets(problem.label, solution.tie_break)
+        self.system = FreeSystem(problem.gram, free, scale)
+        if len(solution.free):
+            self.beta, intercept = coefficients_of_partition(problem, targets, solution.beta, free)
+        else:
+            self.beta, intercept = solution.beta, solution.intercept + shift
+        used = np.flatnonzero(self.beta)
+        self.residual = problem.gram[:, used] @ self.beta[used] + intercept - targets
+        self.residual[free] = 0.0
+        self.flat = DEPENDENT * scale
+
+    def columns(self, rows: Indices, points: Indices) -> Array:
+        """Tableau columns, over ``rows``, of bounded points that have no row themselves."""
+        system, gram = self.system, self.problem.gram
+        cross = gram[np.ix_(system.free, points)] + system.scale
+        lack = 1.0 - system.ones @ cross
+        gain = cho_solve((system.factor, True), cross, check_finite=False)
+        gain += np.outer(system.ones / system.total, lack)
+        others = rows[len(system.free) :]
+        columns = np.empty((len(points), len(rows) + 1))
+        columns[:, : len(system.free)] = gain.T
+        columns[:, -1] = -lack / system.total
+        # A bounded point's own weight moves the others as if it came from the free points
+        # that stand in for it, and by what they lack.
+        columns[:, len(system.free) : -1] = (
+            gram[np.ix_(points, others)]
+            - gain.T @ gram[np.ix_(system.free, others)]
+            + (lack / system.total)[:, None]
+        )
+        return columns
+
+    def tableau(self, rows: Mask) -> Tableau:
+        """Tableau over the free points and ``rows``."""
+        rows = rows.copy()
+        rows[self.system.free] = False
+        others = np.flatnonzero(rows)
+        size = len(others) + len(self.system.free) + 1
+        require_bytes(
+            8 * size * (size + 2 * len(self.system.free)),
+            f"The leave-one-out tableau of {size - 1} points",
+            "Fit on fewer points, or lower C.",
+        )
+        return Tableau.sweep(self.problem.gram, self.system, others)
+
+
+def shrink_paths(
+    problem: DualProblem,
+    solution: DualSolution,
+    points: Indices,
+    removed: Array,
+    *,
+    n_jobs: int | None = None,
+) -> list[LeftOut]:
+    """Decision value of each point with ``removed`` of its upper bound taken away.
+
+    Parameters
+    ----------
+    problem : DualProblem
+    solution : DualSolution
+        Exact solution of ``problem``.
+    points : array of shape (n_paths,)
+        Points with more alpha than their lowered bound allows.
+    removed : array of shape (n_paths,)
+        Part of the bound that goes; the whole bound leaves the point out.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    list of LeftOut
+        The same at any ``n_jobs``, bit for bit.
+    """
+    base = _Base(problem, solution)
+    everything = np.ones(len(problem.label), dtype=bool)
+    n_points = len(problem.label)
+    near = everything if n_points <= ALL_ROWS else np.abs(base.residual) <= NEAR
+    results: dict[int, LeftOut] = {}
+    pending = np.arange(len(points))
+    for rows in (near, everything):
+        if len(pending) == 0:
+            break
+        tableau = base.tableau(rows)
+        for start in range(0, len(pending), BATCH):
+            batch = pending[start : start + BATCH]
+            for k, outcome in zip(batch, _batch(base, tableau, points[batch], removed[batch], n_jobs), strict=True):
+                if outcome is not None:
+                    results[int(k)] = outcome
+        pending = np.array([k for k in pending if int(k) not in results], dtype=np.intp)
+        if rows is everything or near.all():
+            break
+    for k in pending:
+        rest = max(0.0, float(problem.bound[points[k]] - removed[k]))
+        results[int(k)] = retrain(problem, int(points[k]), rest)
+    return [results[k] for k in range(len(points))]
+
+
+def _batch(
+    base: _Base, tableau: Tableau, points: Indices, removed: Array, n_jobs: int | None
+) -> list[LeftOut | None]:
+    """Run the paths of some points and check each end on all points; None where the check fails."""
+    problem = base.problem
+    rows, W = tableau.rows, tableau.W
+    position = np.full(len(problem.label), -1)
+    position[rows] = np.arange(len(rows))
+    sources = position[points]
+    signs = problem.label[points]
+    rest = np.maximum(0.0, problem.bound[points] - removed)
+    amounts = np.abs(base.beta[points]) - rest
+    exact_amounts = np.abs(base.exact_beta[points]) - rest
+    columns = _source_columns(base, tableau, points, sources)
+    n_paths = len(points)
+    changes = np.zeros((n_paths, len(rows)))
+    intercepts = np.zeros(n_paths)
+    n_free, events, outcomes = (np.zeros(n_paths, dtype=np.int64) for _ in range(3))
+    jobs = effective_n_jobs(n_jobs)
+    parts = [p for p in np.array_split(np.arange(n_paths), jobs) if len(p)]
+    Parallel(n_jobs=jobs, prefer="threads", require="sharedmem")(
+        delayed(shrink_each)(
+            W, tableau.base_in, sources[p], columns[p], signs[p], amounts[p], exact_amounts[p],
+            base.lower[rows], base.upper[rows], base.beta[rows], base.residual[rows],
+            base.exact_beta[rows], base.exact_residual[rows], base.flat, MAX_EVENTS, CAPACITY,
+            changes[p[0] : p[-1] + 1], intercepts[p[0] : p[-1] + 1], n_free[p[0] : p[-1] + 1],
+            events[p[0] : p[-1] + 1], outcomes[p[0] : p[-1] + 1],
+        )
+        for p in parts
+    )  # fmt: skip
+    return _verified(base, rows, points, rest, changes, intercepts, events, outcomes)
+
+
+def _source_columns(base: _Base, tableau: Tableau, points: Indices, sources: Indices) -> Array:
+    """Tableau columns of bounded sources, those outside the tableau computed here."""
+    rows, W, free = tableau.rows, tableau.W, tableau.n_free
+    columns = np.zeros((len(points), len(rows) + 1))
+    inside = sources >= free
+    columns[inside] = W[sources[inside]]
+    outside = np.flatnonzero(sources < 0)
+    if len(outside):
+        columns[outside] = base.columns(rows, points[outside])
+    return columns
+
+
+def _verified(
+    base: _Base,
+    rows: Indices,
+    points: Indices,
+    rest: Array,
+    changes: Array,
+    intercepts: Array,
+    events: Indices,
+    outcomes: Indices,
+) -> list[LeftOut | None]:
+    """Values at the ends of paths, each checked for optimality on every point.
+
+    Whatever a path did on the way, an end that satisfies the optimality conditions of the
+    remaining problem on all its points is the optimum.
+    """
+    problem = base.problem
+    delta = np.zeros((len(points), len(problem.label)))
+    delta[:, rows] = changes
+    own = np.arange(len(points))
+    delta[own, points] = problem.label[points] * rest - base.exact_beta[points]
+    # Most changes are of the same few points: one product for these, one column for each other.
+    shared = np.zeros(len(problem.label), dtype=bool)
+    shared[rows] = np.any(changes, axis=0)
+    values = delta[:, shared] @ problem.gram[shared]
+    alone = np.flatnonzero(~shared[points])
+    values[alone] += delta[alone, points[alone], None] * problem.gram[points[alone]]
+    values += problem.label + base.exact_residual + intercepts[:, None]
+    n_paths = len(points)
+    kkt, gap, scale = (np.empty(n_paths) for _ in range(3))
+    free = np.zeros(n_paths, dtype=np.bool_)
+    low, high = np.empty(n_paths), np.empty(n_paths)
+    delta += base.exact_beta
+    check_ends(
+        delta, values, problem.label, base.lower, base.upper, points, rest, AT_BOUND,
+        kkt, gap, scale, free, low, high,
+    )  # fmt: skip
+    good = (outcomes == DONE) & np.isfinite(intercepts) & (kkt <= VERIFIED * scale)
+    return [
+        LeftOut(
+            value=float(values[k, point]),
+            status="unstable" if not free[k] and high[k] - low[k] > VERIFIED else "path",
+            events=int(events[k]),
+            kkt_residual=float(kkt[k]),
+            gap=float(gap[k]),
+        )
+        if good[k]
+        else None
+        for k, point in enumerate(points)
+    ]

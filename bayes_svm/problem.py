@@ -1,0 +1,128 @@
+"""The signed dual problem of one binary SVM, with equal points merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["DualProblem", "copies_of_weight", "first_occurrences"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+def first_occurrences(X: Any) -> tuple[Indices, Indices]:
+    """Distinct rows of X, and which of them each row is.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    distinct : array of shape (n_distinct,)
+        Row numbers of the first occurrence of each distinct row, ascending.
+    row_of : array of shape (n_samples,)
+        ``X[i]`` equals ``X[distinct[row_of[i]]]``.
+    """
+    seen: dict[bytes | tuple[bytes, bytes], int] = {}
+    distinct: list[int] = []
+    row_of = np.empty(X.shape[0], dtype=np.intp)
+    if sparse.issparse(X):
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        keys = (
+            (X.indices[a:b].tobytes(), X.data[a:b].tobytes())
+            for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        )
+    else:
+        keys = (row.tobytes() for row in np.asarray(X) + 0.0)  # -0.0 becomes 0.0
+    for i, key in enumerate(keys):
+        if key not in seen:
+            seen[key] = len(distinct)
+            distinct.append(i)
+        row_of[i] = seen[key]
+    return np.asarray(distinct, dtype=np.intp), row_of
+
+
+def copies_of_weight(weight: Array) -> Array:
+    """How many equal copies a row of each weight stands for: ``max(1, floor(weight))``.
+
+    An integer weight w is the row given w times. Leaving a row out leaves out one copy,
+    so that weights and repeated rows give the same leave-one-out values.
+    """
+    return np.maximum(1.0, np.floor(weight * (1 + 1e-12)))
+
+
+@dataclass(frozen=True)
+class DualProblem:
+    r"""Minimise ``1/2 beta' K beta - label' beta`` over signed coefficients.
+
+    .. math:: \sum_g \beta_g = 0, \qquad \text{lower} \le \beta \le \text{upper},
+              \qquad \beta_g = y_g \alpha_g
+
+    Points with equal x and equal label are one point here, their bounds added up.
+    The residual of point g is ``f(x_g) - y_g``: at the optimum it is at least 0 where
+    beta is at its lower bound, at most 0 at its upper bound, 0 in between.
+
+    Parameters
+    ----------
+    gram : array of shape (n_points, n_points)
+        Kernel values between the points.
+    label : array of shape (n_points,)
+        -1 or +1.
+    bound : array of shape (n_points,)
+        Sum of the members' ``C * sample_weight * class_weight``.
+    group : array of shape (n_samples,)
+        The point each row belongs to; -1 for rows of weight zero.
+    row_bound : array of shape (n_samples,)
+        Each row's own part of the bound.
+    """
+
+    gram: Array
+    label: Array
+    bound: Array
+    group: Indices
+    row_bound: Array
+
+    @classmethod
+    def merge(cls, gram: Array, row_of: Indices, label: Array, row_bound: Array) -> DualProblem:
+        """Merge rows with equal x and label.
+
+        Parameters
+        ----------
+        gram : array of shape (n_distinct, n_distinct)
+            Kernel values between the distinct rows of X.
+        row_of : array of shape (n_samples,)
+            The distinct row each sample has; -1 for rows of weight zero.
+        label, row_bound : arrays of shape (n_samples,)
+        """
+        key = np.where(row_of < 0, -1, 2 * row_of + (label > 0))
+        present, group = np.unique(key[key >= 0], return_inverse=True)
+        rows = present // 2
+        full_group = np.full(len(key), -1, dtype=np.intp)
+        full_group[key >= 0] = group
+        bound = np.bincount(group, weights=row_bound[key >= 0], minlength=len(present))
+        whole = len(rows) == len(gram) and bool(np.all(rows == np.arange(len(rows))))
+        return cls(
+            gram=gram if whole else gram[np.ix_(rows, rows)],
+            label=np.where(present % 2 == 1, 1.0, -1.0),
+            bound=bound,
+            group=full_group,
+            row_bound=np.where(key >= 0, row_bound, 0.0),
+        )
+
+    @property
+    def lower(self) -> Array:
+        """Lower bounds of beta."""
+        return np.where(self.label > 0, 0.0, -self.bound)
+
+    @property
+    def upper(self) -> Array:
+        """Upper bounds of beta."""
+        return np.where(self.label > 0, self.bound, 0.0)

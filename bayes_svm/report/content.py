@@ -1,0 +1,213 @@
+"""Computing a report: fit once, and read every number off that one fit."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from . import measures
+from .data import InputError, Table, feature_transformer
+from .record import ClassCount, Estimate, Machine, Model, Performance, Report, Settings, Source, Surprise
+
+__all__ = ["make_report"]
+
+METRICS = ("error", "recall", "precision", "f1")
+N_SURPRISING = 10
+N_VALUES = 4
+
+
+def make_report(table: Table, settings: Settings, step: Callable[[str], None] = lambda name: None) -> Report:
+    """Fit `BayesSVC` on the table and read the report's numbers off that one fit.
+
+    Parameters
+    ----------
+    table : Table
+    settings : Settings
+    step : callable
+        Called with the name of each step before it starts, for a progress bar.
+
+    Raises
+    ------
+    InputError
+        If the fit refuses the data, or it does not fit into memory.
+    """
+    notes = list(table.notes)
+    with _as_notes(notes), _memory_advice(len(table.labels)):
+        step("preparing the columns")
+        features = _transformed(table, settings)
+        step("fitting and leaving each row out")
+        started = time.perf_counter()
+        clf = _fitted(features, table.labels, settings)
+        probability, loo = np.asarray(clf.loo_proba_), clf.leave_one_out_
+        seconds = time.perf_counter() - started
+        step("estimating the error")
+        performance = _performance(clf, features, table.labels)
+    step("reading the probabilities")
+    labels, classes = table.labels, np.asarray(clf.classes_)
+    names, binary = [str(label) for label in classes], len(classes) == 2
+    predicted = probability.argmax(axis=1)
+    wrong = classes[predicted] != labels
+    confidence = probability.max(axis=1)
+    shown = [1] if binary else range(len(classes))
+    return Report(
+        Source(table.name, table.target, len(labels), table.frame.shape[1], tuple(dict.fromkeys(notes))),
+        _model(clf, features, labels, settings, loo.status, seconds),
+        names[1] if binary else None,
+        _share(int(wrong.sum()), len(wrong)),
+        performance,
+        () if binary else tuple(_row(name, (one,)) for name, one in zip(names, loo.confusions, strict=True)),
+        measures.reliability(
+            *((probability[:, 1], labels == classes[1]) if binary else (confidence, ~wrong))
+        ),
+        measures.scores(labels, classes, probability),
+        tuple(measures.threshold_curve(names[k], labels == classes[k], probability[:, k]) for k in shown),
+        measures.risk_coverage(confidence, wrong),
+        _surprising(table, classes, probability),
+    )
+
+
+@contextmanager
+def _as_notes(notes: list[str]) -> Iterator[None]:
+    """Collect warnings meant for users as notes of the report, one line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        yield
+    notes.extend(" ".join(str(one.message).split()) for one in caught)
+
+
+@contextmanager
+def _memory_advice(n: int) -> Iterator[None]:
+    try:
+        yield
+    except MemoryError as err:
+        advice = f"{n} rows need about {8e-9 * n * n:.1f} GB per kernel matrix; use fewer rows"
+        raise InputError(" ".join(str(err).split()) or f"not enough memory: {advice}") from None
+
+
+def _transformed(table: Table, settings: Settings) -> np.ndarray:
+    features = feature_transformer(table.frame, impute=settings.impute).fit_transform(table.frame)
+    return np.ascontiguousarray(features, dtype=float)
+
+
+def _fitted(features: np.ndarray, labels: np.ndarray, settings: Settings) -> Any:
+    from bayes_svm import BayesSVC
+
+    clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma)
+    try:
+        return clf.fit(features, labels)
+    except ValueError as err:
+        raise InputError(f"the model could not be fitted: {' '.join(str(err).split())}") from err
+
+
+def _performance(clf: Any, features: np.ndarray, labels: np.ndarray) -> tuple[Performance, ...]:
+    from bayes_svm import span_estimate, xi_alpha
+    from bayes_svm.confusion import Confusion
+
+    loo, classes = clf.leave_one_out_, clf.classes_
+    values = np.asarray(loo.train_decision_values).reshape(len(labels), -1)
+    positives = classes[1:] if len(classes) == 2 else classes
+    train = tuple(
+        Confusion.from_decisions(labels == label, values[:, k]) for k, label in enumerate(positives)
+    )
+    return (
+        _row("training", train),
+        _row("xi-alpha", xi_alpha(clf, features, labels).confusions),
+        _row("span", span_estimate(clf, features, labels).confusions),
+        _row("exact leave-one-out", loo.confusions),
+    )
+
+
+def _row(name: str, confusions: tuple[Any, ...]) -> Performance:
+    """One confusion with its intervals, or the mean over the classes, for which there is no interval."""
+    if len(confusions) > 1:
+        means = (np.mean([np.nan_to_num(_value(one, metric)) for one in confusions]) for metric in METRICS)
+        return Performance(name, *(Estimate(float(mean)) for mean in means))
+    one = confusions[0]
+    values = {metric: _value(one, metric) for metric in METRICS}
+    return Performance(
+        name,
+        *(Estimate(v, *one.interval(m)) if np.isfinite(v) else Estimate(v) for m, v in values.items()),
+    )
+
+
+def _value(confusion: Any, metric: str) -> float:
+    """Return the metric, or NaN where it is 0/0, as is the precision of a class that is never predicted."""
+    from sklearn.exceptions import UndefinedMetricWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UndefinedMetricWarning)
+        try:
+            return float(getattr(confusion, metric))
+        except UndefinedMetricWarning:
+            return float("nan")
+
+
+def _share(count: int, n: int) -> Estimate:
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(count, n, alpha=0.05, method="wilson")
+    return Estimate(count / n, float(low), float(high))
+
+
+def _model(
+    clf: Any, features: np.ndarray, labels: np.ndarray, settings: Settings, status: Any, seconds: float
+) -> Model:
+    classes, counts = np.unique(labels, return_counts=True)
+    names = [str(label) for label in classes]
+    solutions = clf.solution_ if isinstance(clf.solution_, list | tuple) else [clf.solution_]
+    machines = tuple(
+        Machine(
+            label,
+            int(s.n_free),
+            int(s.n_bounded),
+            float(s.kkt_residual),
+            float(s.relative_gap),
+            bool(s.exact),
+            s.reason,
+        )
+        for label, s in zip(names if len(solutions) > 1 else names[1:], solutions, strict=True)
+    )
+    found, times = np.unique(np.asarray(status).astype(str), return_counts=True)
+    linear = settings.kernel == "linear"
+    return Model(
+        settings.kernel,
+        float(settings.C),
+        None if linear else settings.gamma,
+        None if linear else _gamma_value(features, settings.gamma),
+        features.shape[1],
+        tuple(ClassCount(name, int(n)) for name, n in zip(names, counts, strict=True)),
+        len(clf.support_),
+        machines,
+        dict(zip(found.tolist(), times.tolist(), strict=True)),
+        seconds,
+    )
+
+
+def _gamma_value(features: np.ndarray, gamma: str | float) -> float:
+    if not isinstance(gamma, str):
+        return float(gamma)
+    variance = features.var() if gamma == "scale" else 1.0
+    return float(1.0 / (features.shape[1] * variance)) if variance > 0 else 1.0
+
+
+def _surprising(table: Table, classes: np.ndarray, probability: np.ndarray) -> tuple[Surprise, ...]:
+    own = probability[np.arange(len(table.labels)), np.searchsorted(classes, table.labels)]
+    predicted = probability.argmax(axis=1)
+    columns = table.frame.iloc[:, :N_VALUES]
+    return tuple(
+        Surprise(
+            int(i) + 1,
+            str(table.labels[i]),
+            float(own[i]),
+            str(classes[predicted[i]]),
+            float(probability[i, predicted[i]]),
+            {str(name): columns[name].iloc[i] for name in columns},
+        )
+        for i in np.argsort(own, kind="stable")[:N_SURPRISING]
+    )

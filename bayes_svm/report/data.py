@@ -1,0 +1,321 @@
+"""Reading a table from the user: the file, its target column, its features, and what is wrong with them."""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import io
+import warnings
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["InputError", "Table", "breast_cancer_table", "feature_transformer", "needs", "read_table"]
+
+# One SVM is trained per class, and a page with more classes than this is not read by anyone.
+MAX_CLASSES = 50
+# The square of a larger number overflows, and the column's variance with it.
+HUGE = 1e150
+# A text column with more different values than this is more often an identifier than a category.
+MANY_CATEGORIES = 50
+
+
+class InputError(ValueError):
+    """A mistake in what the user gave; its message is one line that says what to do."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Features and labels of one data set, checked.
+
+    Attributes
+    ----------
+    name : str
+        File name, or the name of the embedded data set.
+    target : str
+        Name of the column with the labels.
+    frame : pandas.DataFrame of shape (n, p)
+        Features: numeric columns, and text columns whose values are strings or missing.
+    labels : ndarray of shape (n,)
+        Class of each row, integers or strings.
+    notes : tuple of str
+        What the user should know about how the columns were read.
+    """
+
+    name: str
+    target: str
+    frame: pd.DataFrame
+    labels: np.ndarray
+    notes: tuple[str, ...] = ()
+
+
+def needs(module: str) -> Any:
+    """Import an optional dependency of the report, or say how to install it."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as err:
+        if err.name != module:
+            raise
+        raise InputError(f"the report needs {module}: run pip install 'bayes-svm[report]'") from None
+
+
+def breast_cancer_table() -> Table:
+    """Return scikit-learn's embedded breast cancer data (Wisconsin, 569 tumours, 30 measurements)."""
+    needs("pandas")
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer(as_frame=True)
+    labels = np.asarray(data.target_names, dtype=str)[data.target.to_numpy()]
+    return Table("breast cancer (Wisconsin, embedded in scikit-learn)", "diagnosis", data.data, labels)
+
+
+def read_table(path: str | Path, target: str, *, impute: bool = False) -> Table:
+    """Read a CSV file (plain or gzip; UTF-8; comma; with a header) and check it.
+
+    Parameters
+    ----------
+    path : str or Path
+    target : str
+        Column with the labels; all others are features.
+    impute : bool
+        Accept missing feature values (`feature_transformer` fills them in); columns without any
+        value are then left out, with a note.
+
+    Raises
+    ------
+    InputError
+        With one line that says what to do, for anything wrong with the file or its columns.
+    """
+    needs("pandas")
+    path = Path(path)
+    frame = _parse(_text(path), path.name)
+    if target not in frame.columns:
+        raise InputError(_no_such_column(target, list(frame.columns), path.name))
+    labels = _labels(frame[target], target)
+    frame, notes = _features(frame.drop(columns=target), target, impute)
+    # A file name may hold bytes that are no text; a report must still be writable as UTF-8.
+    name = path.name.encode("utf-8", "replace").decode("utf-8")
+    return Table(name, target, frame, labels, tuple(notes))
+
+
+def feature_transformer(frame: pd.DataFrame, *, impute: bool = False) -> Any:
+    """Return the unfitted ColumnTransformer that turns `frame` into a dense matrix of floats.
+
+    Numeric columns are standardised and the others one-hot encoded; with `impute` missing values are first
+    replaced by the median or the most frequent value of their column.
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numeric = _numeric_columns(frame)
+    categorical = [name for name in frame.columns if name not in set(numeric)]
+    scale = [("scale", StandardScaler())]
+    encode = [("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False))]
+    if impute:
+        scale.insert(0, ("impute", SimpleImputer(strategy="median")))
+        encode.insert(0, ("impute", SimpleImputer(strategy="most_frequent")))
+    return ColumnTransformer(
+        [("numeric", Pipeline(scale), numeric), ("categorical", Pipeline(encode), categorical)]
+    )
+
+
+def _text(path: Path) -> str:
+    """Return the file's text, unpacked if it is gzip (told by its first bytes, not by its name)."""
+    try:
+        raw = path.read_bytes()
+        if raw[:2] == b"\x1f\x8b":
+            raw = gzip.decompress(raw)
+    except FileNotFoundError:
+        raise InputError(f"no such file: {str(path)!r}; check the path") from None
+    except IsADirectoryError:
+        raise InputError(f"{str(path)!r} is a directory; give a CSV file") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"{path.name!r} is a damaged gzip file; compress the CSV again") from None
+    except (OSError, ValueError) as err:
+        raise InputError(f"cannot read {str(path)!r}: {getattr(err, 'strerror', None) or err}") from None
+    if b"\0" in raw:
+        raise InputError(f"{path.name!r} is not a CSV file in UTF-8 (it holds binary data); export it as CSV")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as err:
+        line = raw.count(b"\n", 0, err.start) + 1
+        raise InputError(
+            f"{path.name!r} is not UTF-8 (first at line {line}); save it as a UTF-8 CSV"
+        ) from None
+    if not text.strip():
+        raise InputError(f"{path.name!r} is empty; give a CSV file with a header and rows")
+    return text
+
+
+def _parse(text: str, name: str) -> pd.DataFrame:
+    """Parse CSV text; every row must have the header's number of cells and every column its own name."""
+    import pandas as pd
+
+    try:
+        header = pd.read_csv(io.StringIO(text), header=None, nrows=1, dtype=str, keep_default_na=False).iloc[
+            0
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+            # index_col=False: rows longer than the header would otherwise silently move the columns.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(io.StringIO(text), index_col=False)
+    except pd.errors.ParserWarning:
+        raise InputError(f"{name!r} has rows with more cells than its header; fix the header line") from None
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as err:
+        raise InputError(f"{name!r} is not a readable CSV file: {_parser_advice(str(err))}") from None
+    twice = [cell for cell, count in Counter(header).items() if count > 1 and cell.strip()]
+    if twice:
+        raise InputError(f"{name!r} has more than one column named {_listed(twice)}; give each its own name")
+    if frame.empty:
+        raise InputError(f"{name!r} has a header but no rows; add rows of data")
+    return frame
+
+
+def _parser_advice(reason: str) -> str:
+    reason = " ".join(reason.replace("Error tokenizing data. C error:", "").split())
+    if "EOF inside string" in reason:
+        return f"a quotation mark is not closed ({reason}); close it"
+    return f"{reason}; check its commas and quotation marks"
+
+
+def _no_such_column(target: str, columns: list[str], name: str) -> str:
+    if len(columns) == 1 and any(mark in columns[0] for mark in ";\t|"):
+        mark = next(mark for mark in ";\t|" if mark in columns[0])
+        return f"{name!r} is separated by {mark!r}, not by commas; save it as a comma-separated CSV"
+    close = difflib.get_close_matches(target, columns, n=3)
+    shown = close + [column for column in columns if column not in close]
+    return f"{name!r} has no column {_short(target)}; choose --target from its columns: {_listed(shown)}"
+
+
+def _labels(column: pd.Series, target: str) -> np.ndarray:
+    """Return the classes as integers or strings; refuse what no classifier can learn from."""
+    import pandas as pd
+
+    missing = np.flatnonzero(column.isna().to_numpy())
+    if missing.size:
+        rows = ", ".join(str(row + 1) for row in missing[:5]) + (", ..." if missing.size > 5 else "")
+        raise InputError(
+            f"the target {_short(target)} is missing in {missing.size} of {len(column)} rows "
+            f"(data rows {rows}); fill in those labels or remove the rows"
+        )
+    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+        labels = column.astype(str).to_numpy(dtype=str)
+    else:
+        values = column.to_numpy(dtype=float)
+        if not (np.isfinite(values).all() and (values == np.round(values)).all()):
+            raise InputError(
+                f"the target {_short(target)} is continuous; choose a --target column with classes"
+            )
+        labels = column.to_numpy()
+        labels = labels if labels.dtype.kind in "iu" else values.astype(np.int64)
+    _check_classes(labels, target)
+    return labels
+
+
+def _check_classes(labels: np.ndarray, target: str) -> None:
+    classes, counts = np.unique(labels, return_counts=True)
+    if len(classes) == 1:
+        only = _short(classes[0])
+        raise InputError(
+            f"the target {_short(target)} has one class only ({only}); give rows of two or more classes"
+        )
+    if len(classes) > MAX_CLASSES:
+        raise InputError(
+            f"the target {_short(target)} has {len(classes)} different values in {len(labels)} rows, more "
+            f"than the {MAX_CLASSES} classes a report can show; choose a --target with classes, or group them"
+        )
+    if counts.min() == 1:
+        single = [str(label) for label in classes[counts == 1]]
+        raise InputError(
+            f"the target {_short(target)} has classes with one row only: {_listed(single)}; leave-one-out "
+            "needs two or more rows of each class, so add rows or remove these"
+        )
+
+
+def _features(frame: pd.DataFrame, target: str, impute: bool) -> tuple[pd.DataFrame, list[str]]:
+    """Check the feature columns; return them with text as strings, and notes on what was done."""
+    notes: list[str] = []
+    if frame.shape[1] == 0:
+        raise InputError(f"the file has no column beside the target {_short(target)}; add feature columns")
+    numeric = _numeric_columns(frame)
+    huge = {name: int((np.abs(frame[name].to_numpy(dtype=float)) > HUGE).sum()) for name in numeric}
+    if any(huge.values()):
+        raise InputError(
+            f"infinite numbers, or beyond {HUGE:g}, in {_counted(huge)}; replace them or remove the rows"
+        )
+    missing = {name: int(frame[name].isna().sum()) for name in frame.columns}
+    if any(missing.values()) and not impute:
+        raise InputError(
+            f"missing values in {_counted(missing)}; fill them in, remove them, or add --impute "
+            "(median / most frequent value)"
+        )
+    empty = [name for name, count in missing.items() if count == len(frame)]
+    if empty:
+        notes.append(f"Left out, because all their values are missing: {_listed(empty, 10)}.")
+        frame = frame.drop(columns=empty)
+        if frame.shape[1] == 0:
+            raise InputError("all feature columns are empty; add feature columns with values")
+    if any(missing.values()):
+        filled = sum(count for name, count in missing.items() if name not in empty)
+        notes.append(
+            f"{filled} missing values were filled in with their column's median or most frequent value."
+        )
+    return _text_as_strings(frame, notes), notes
+
+
+def _text_as_strings(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Make every non-numeric value a string (the encoder refuses mixed types), missing ones NaN."""
+    frame = frame.copy()
+    numeric = set(_numeric_columns(frame))
+    for name in [column for column in frame.columns if column not in numeric]:
+        known = frame[name].notna().to_numpy()
+        values = np.full(len(frame), np.nan, dtype=object)
+        values[known] = [str(value) for value in frame[name].to_numpy(dtype=object)[known]]
+        frame[name] = values
+        different = len(set(values[known]))
+        if different > MANY_CATEGORIES:
+            notes.append(
+                f"Column {_short(name)} was read as text with {different} different values: if it is an "
+                "identifier remove it, if it is a number look for stray marks in it."
+            )
+    return frame
+
+
+def _numeric_columns(frame: pd.DataFrame) -> list[str]:
+    import pandas as pd
+
+    types = pd.api.types
+    return [
+        name
+        for name in frame.columns
+        if types.is_numeric_dtype(frame[name]) and not types.is_bool_dtype(frame[name])
+    ]
+
+
+def _short(name: object, limit: int = 60) -> str:
+    text = str(name)
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def _listed(names: list[str], limit: int = 5) -> str:
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(_short(name) for name in names[:limit]) + more
+
+
+def _counted(counts: dict[str, int], limit: int = 5) -> str:
+    """Return "'a' (3), 'b' (1)" for the columns with a count above zero."""
+    found = [f"{_short(name)} ({count})" for name, count in counts.items() if count]
+    more = f" and {len(found) - limit} more columns" if len(found) > limit else ""
+    return ", ".join(found[:limit]) + more

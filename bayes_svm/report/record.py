@@ -1,0 +1,176 @@
+"""What a report holds: frozen values only, and what they are called in its JSON form."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from . import measures
+
+__all__ = [
+    "KEYS",
+    "ClassCount",
+    "Estimate",
+    "Machine",
+    "Model",
+    "Performance",
+    "Report",
+    "Settings",
+    "Source",
+    "Surprise",
+    "as_data",
+]
+
+# What the keys of the JSON report mean; it carries this table itself.
+KEYS = {
+    "source": "the data: file name, target column, rows, columns, and notes on how they were read",
+    "model": "the fitted machine; `machines` has one entry for two classes, one per class for more",
+    "model.machines": "free and bounded support vectors, KKT residual, relative duality gap; `exact` and the "
+    "reason if not",
+    "model.gamma_value": "the kernel width in use; null for a linear kernel",
+    "model.statuses": "how the leave-one-out values were found: number of values by status",
+    "model.seconds": "wall time of the fit, leave-one-out included",
+    "positive": "the class that recall, precision and thresholds are about; null for more than two classes",
+    "prediction_error": "leave-one-out error of the most probable class, with its 95 % interval (Wilson)",
+    "performance": "error, recall, precision, F1 by four estimators, each {value, low, high} with a 95 % "
+    "interval; "
+    "averages over the classes, without intervals, for more than two classes",
+    "per_class": "exact leave-one-out error, recall, precision, F1 of each class against the rest (empty for "
+    "two classes)",
+    "reliability": "bins of the leave-one-out probability (positive class; most probable class for more than "
+    "two): "
+    "rows, mean prediction, observed share, Clopper-Pearson 95 % interval",
+    "scores": "log loss and Brier score of the leave-one-out probabilities, and of always predicting the "
+    "base rates",
+    "thresholds": "precision and recall against the threshold on a class's leave-one-out probability, at "
+    f"most {measures.MAX_POINTS} points each",
+    "risk_coverage": "error rate among the rows kept, rejecting the least confident first; `area` is under "
+    "that curve",
+    "surprising": "the rows least expected under the others: `row` counts data rows from 1 (without the "
+    "header), `probability` is that of their own label, `predicted` what the model would have said",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user chose: `gamma` is "scale", "auto" or a positive number."""
+
+    C: float = 1.0
+    kernel: str = "rbf"
+    gamma: str | float = "scale"
+    impute: bool = False
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 95 % interval; NaN where there is none."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+@dataclass(frozen=True)
+class Performance:
+    """One row of a table of error, recall, precision and F1."""
+
+    name: str
+    error: Estimate
+    recall: Estimate
+    precision: Estimate
+    f1: Estimate
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the rows came from."""
+
+    name: str
+    target: str
+    n_rows: int
+    n_columns: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ClassCount:
+    """A class and its number of rows."""
+
+    label: str
+    n: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One trained SVM: the two-class one, or one class against the rest."""
+
+    label: str
+    n_free: int
+    n_bounded: int
+    kkt_residual: float
+    relative_gap: float
+    exact: bool
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Model:
+    """The fitted model as a whole."""
+
+    kernel: str
+    C: float
+    gamma: str | float | None
+    gamma_value: float | None
+    n_features: int
+    classes: tuple[ClassCount, ...]
+    n_support: int
+    machines: tuple[Machine, ...]
+    statuses: dict[str, int]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """A row whose own label was improbable once the row was left out."""
+
+    row: int
+    label: str
+    probability: float
+    predicted: str
+    predicted_probability: float
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a report shows; `KEYS` says what each part is."""
+
+    source: Source
+    model: Model
+    positive: str | None
+    prediction_error: Estimate
+    performance: tuple[Performance, ...]
+    per_class: tuple[Performance, ...]
+    reliability: measures.Reliability
+    scores: measures.Scores
+    thresholds: tuple[measures.ThresholdCurve, ...]
+    risk_coverage: measures.RiskCoverage
+    surprising: tuple[Surprise, ...]
+
+
+def as_data(value: Any) -> Any:
+    """Return dataclasses, arrays and numbers as what strict JSON can hold: no NaN, no tuples, no numpy."""
+    if hasattr(value, "__dataclass_fields__"):
+        return {field.name: as_data(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): as_data(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [as_data(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

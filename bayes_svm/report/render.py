@@ -1,0 +1,171 @@
+"""Writing a report down: HTML page, JSON, table for the terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from typing import Any
+
+from . import charts
+from .data import needs
+from .record import KEYS, Estimate, Performance, Report, as_data
+
+__all__ = ["check_html", "to_html", "to_json", "to_text"]
+
+# Small multiples beyond this many classes are no longer looked at one by one.
+MAX_PANELS = 12
+THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9)
+KEPT = (1.0, 0.95, 0.9, 0.8, 0.5)
+MAX_TEXT = 100  # of a cell in the table of surprising rows
+MISSING = "–"
+
+ESTIMATORS = {
+    "training": "on the rows it learned from: too hopeful",
+    "xi-alpha": "a quick, usually pessimistic estimate from the trained model (Joachims)",
+    "span": "a sharper approximation of leaving one out (Vapnik and Chapelle)",
+    "exact leave-one-out": "each row judged by a model that never saw it: the number to trust",
+}
+STATUSES = {
+    "unchanged": "did not matter to the model, so leaving it out changes nothing",
+    "path": "followed exactly to the model without that row",
+    "re-trained": "found by training again without that row",
+    "unstable": "exact but for an offset that is not unique without it: the middle of its range was taken",
+    "one-class": "the rest has one class only",
+    "inexact": "could not be solved to the last digit: read these values with care",
+}
+
+
+def check_html() -> None:
+    """Raise InputError, saying how to install it, if the template engine is missing."""
+    needs("jinja2")
+
+
+def to_html(report: Report, version: str = "") -> str:
+    """Return the report as one self-contained page; every string of the data is escaped in it."""
+    environment = needs("jinja2").Environment(
+        autoescape=True, undefined=needs("jinja2").StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(percent=percent, number=number, interval=interval, counted=counted)
+    template = resources.files(__package__).joinpath("report.html.j2").read_text(encoding="utf-8")
+    page = environment.from_string(template).render(
+        r=report,
+        version=version,
+        estimators=ESTIMATORS,
+        statuses=STATUSES,
+        reliability=charts.reliability_chart(report.reliability),
+        risk=charts.risk_chart(report.risk_coverage),
+        panels=[(curve, charts.threshold_chart(curve)) for curve in _panels(report)],
+        at_thresholds=_at_thresholds(report),
+        kept=dict.fromkeys(report.risk_coverage.risk_at(share) for share in KEPT),
+        worst_machine=max(report.model.machines, key=lambda machine: machine.kkt_residual),
+    )
+    return str(page)
+
+
+def to_json(report: Report) -> str:
+    """Return the report as strict JSON (NaN becomes null); its entry `keys` says what the others mean."""
+    return json.dumps({"keys": KEYS, **as_data(report)}, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+
+
+def to_text(report: Report) -> str:
+    """Return the report's main numbers as a table of plain text."""
+    source, model = report.source, report.model
+    counts = ", ".join(f"{_plain(one.label)} {one.n}" for one in model.classes[:6])
+    counts += ", ..." if len(model.classes) > 6 else ""
+    gamma = "" if model.gamma_value is None else f", gamma={number(model.gamma_value)}"
+    about = f"positive class: {_plain(report.positive)}" if report.positive else "averages over the classes"
+    head = [
+        f"{_plain(source.name, 80)}: {source.n_rows} rows, {counted(source.n_columns, 'column')}; {counts}",
+        f"BayesSVC(C={number(model.C)}, kernel={model.kernel}{gamma}): {model.n_support} support vectors, "
+        f"fitted in {model.seconds:.2f} s",
+        f"95 % intervals in parentheses; {about}",
+        "",
+    ]
+    rows = [["", "error", "recall", "precision", "F1"], *map(_text_row, report.performance)]
+    if report.per_class:
+        rows += [["exact, by class", "", "", "", ""], *map(_text_row, report.per_class)]
+    scores = report.scores
+    tail = [
+        "",
+        f"predicted class wrong, leave-one-out: {_text_cell(report.prediction_error)}",
+        f"log loss {number(scores.log_loss)} (base rates {number(scores.base_log_loss)}), "
+        f"Brier score {number(scores.brier)} (base rates {number(scores.base_brier)}), "
+        f"area under risk-coverage {number(report.risk_coverage.area)}",
+        f"most surprising rows: {', '.join(str(one.row) for one in report.surprising)}",
+        *(f"note: {_plain(note, 300)}" for note in source.notes),
+    ]
+    return "\n".join([*head, *_columns(rows), *tail]) + "\n"
+
+
+def percent(value: float | None) -> str:
+    """Return 0.0213 as "2.1 %", with a space that does not break."""
+    return MISSING if value is None or not math.isfinite(value) else f"{100 * value:.1f}\u00a0%"
+
+
+def number(value: Any) -> str:
+    """Return a number with four digits, or the user's text, cut if it is long."""
+    if value is None:
+        return MISSING
+    if isinstance(value, str):
+        return value if len(value) <= MAX_TEXT else value[: MAX_TEXT - 1] + "…"
+    value = float(value)
+    return MISSING if math.isnan(value) else f"{value:.4g}"
+
+
+def interval(estimate: Estimate) -> str:
+    """Return "1.2 to 3.6 %", or nothing where there is no interval."""
+    if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
+        return ""
+    return f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}\u00a0%"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return "1 row" or "5 rows"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _panels(report: Report) -> Sequence[Any]:
+    """Return the curves to draw: all, or those of the classes with the lowest exact F1."""
+    if len(report.thresholds) <= MAX_PANELS:
+        return report.thresholds
+    f1 = {row.name: row.f1.value for row in report.per_class}
+    worst = sorted(report.thresholds, key=lambda curve: f1[curve.label])[:MAX_PANELS]
+    return [curve for curve in report.thresholds if curve in worst]
+
+
+def _at_thresholds(report: Report) -> list[tuple[float, float, float]]:
+    """Return (threshold, precision, recall) of the positive class at a few round thresholds."""
+    if report.positive is None:
+        return []
+    curve = report.thresholds[0]
+    rows = []
+    for threshold in THRESHOLDS:
+        # The first threshold that occurs at or above this one labels the same rows.
+        index = next((i for i, value in enumerate(curve.thresholds) if value >= threshold), None)
+        if index is not None:
+            rows.append((threshold, curve.precision[index], curve.recall[index]))
+    return rows
+
+
+def _text_row(row: Performance) -> list[str]:
+    return [_plain(row.name), *(_text_cell(one) for one in (row.error, row.recall, row.precision, row.f1))]
+
+
+def _text_cell(one: Estimate) -> str:
+    value = percent(one.value).replace("\u00a0", " ")
+    between = interval(one).replace("\u00a0%", "")
+    return f"{value} ({between})" if between else value
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> Iterable[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _plain(text: object, limit: int = 40) -> str:
+    """Return text without control characters, which a terminal would obey."""
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in str(text))
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"

@@ -1,0 +1,248 @@
+"""The exact dual solution of one SVM: made once, read by everything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_svm._smo import minimise
+from bayes_svm.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
+from bayes_svm.problem import DualProblem, Indices
+
+__all__ = ["DualSolution", "intercept_interval", "pinning_points", "solve"]
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+EXACT_RESIDUAL = 1e-9  # a solution is exact below this multiple of its scale
+TIE_BREAKS = (1e-7, 1e-9, 1e-11)  # tried in turn until the unperturbed solution is exact
+AT_BOUND = 1e-9  # share of its bound within which a coefficient counts as being there
+
+
+@dataclass(frozen=True)
+class DualSolution:
+    r"""Optimum of the SVM dual, with what is needed to judge how exact it is.
+
+    .. math:: f(x) = \sum_g \beta_g k(x_g, x) + b, \qquad \beta_g = y_g \alpha_g,
+              \quad 0 \le \alpha_g \le C_g
+
+    Parameters
+    ----------
+    beta : array of shape (n_points,)
+        Signed dual coefficients of the merged points.
+    intercept : float
+    values : array of shape (n_points,)
+        ``f(x_g)``.
+    free : array of shape (n_free,)
+        Points with ``0 < alpha < C``: an independent set on the margin.
+    label, bound : arrays of shape (n_points,)
+    group : array of shape (n_samples,)
+        The point each row belongs to, -1 for rows of weight zero.
+    row_bound : array of shape (n_samples,)
+        Each row's own ``C * sample_weight * class_weight``.
+    kkt_residual : float
+        Largest violation of the optimality conditions, in units of the decision value.
+    scale : float
+        Size of the numbers the residual is made of: ``max(1, max |f|)``.
+    primal, dual : float
+        Objective values ``|w|^2 / 2 + sum C xi`` and ``sum alpha - |w|^2 / 2``.
+    smo_steps, pivots : int
+        Work done: pair updates of the first solve, exchanges of the polish.
+    reason : str or None
+        None for an exact solution; otherwise why it is not.
+    stable : bool
+        False if no coefficient lies strictly between its bounds: the intercept is then
+        not unique, and the middle of its interval is taken, as in LIBSVM.
+    tie_break : float
+        Relative change of the margin targets under which ``free`` was found.
+    """
+
+    beta: Array
+    intercept: float
+    values: Array
+    free: Indices
+    label: Array
+    bound: Array
+    group: Indices
+    row_bound: Array
+    kkt_residual: float
+    scale: float
+    primal: float
+    dual: float
+    smo_steps: int
+    pivots: int
+    reason: str | None
+    stable: bool
+    tie_break: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the KKT residual is at most 1e-9 times the scale."""
+        return self.reason is None
+
+    @property
+    def relative_gap(self) -> float:
+        """Duality gap divided by the dual objective."""
+        return (self.primal - self.dual) / max(abs(self.dual), np.finfo(float).tiny)
+
+    @property
+    def alpha(self) -> Array:
+        """Dual coefficients of the merged points, at least 0."""
+        return np.abs(self.beta)
+
+    @property
+    def slack(self) -> Array:
+        """``xi_g = max(0, 1 - y_g f(x_g))`` of the merged points."""
+        return np.maximum(0.0, 1.0 - self.label * self.values)
+
+    @property
+    def n_free(self) -> int:
+        """Number of points strictly between their bounds."""
+        margin = AT_BOUND * self.bound
+        return int(np.sum((self.alpha > margin) & (self.alpha < self.bound - margin)))
+
+    @property
+    def n_bounded(self) -> int:
+        """Number of points at their upper bound."""
+        return int(np.sum(self.alpha >= (1 - AT_BOUND) * self.bound))
+
+    @property
+    def row_beta(self) -> Array:
+        """Signed dual coefficients of the rows; equal rows share their point's in proportion."""
+        used = self.group >= 0
+        beta = np.zeros(len(self.group))
+        points = self.group[used]
+        beta[used] = self.beta[points] * self.row_bound[used] / self.bound[points]
+        return beta
+
+
+def snapped(beta: Array, lower: Array, upper: Array) -> Array:
+    """Coefficients within rounding of a bound put on it."""
+    slack = AT_BOUND * (upper - lower)
+    beta = np.where(beta <= lower + slack, lower, beta)
+    return np.where(beta >= upper - slack, upper, beta)
+
+
+def intercept_interval(beta: Array, gradient: Array, lower: Array, upper: Array) -> tuple[float, float]:
+    """Ends of the interval of optimal intercepts; ``gradient = K beta - label``."""
+    slack = AT_BOUND * (upper - lower)
+    at_least = -gradient[beta < upper - slack]
+    at_most = -gradient[beta > lower + slack]
+    return (
+        float(at_least.max()) if len(at_least) else -np.inf,
+        float(at_most.min()) if len(at_most) else np.inf,
+    )
+
+
+def pinning_points(solution: DualSolution) -> Indices:
+    """The free points, or, where there is none, the one that pins the lowest optimal intercept."""
+    if len(solution.free):
+        return solution.free
+    gradient = solution.values - solution.intercept - solution.label
+    upper = np.where(solution.label > 0, solution.bound, 0.0)
+    return np.array([np.where(solution.beta < upper, -gradient, -np.inf).argmax()], dtype=np.intp)
+
+
+def objectives(problem: DualProblem, beta: Array, values: Array, intercept: float) -> tuple[float, float]:
+    """Primal and dual objective at ``beta``."""
+    norm = float(beta @ (values - intercept))
+    loss = float(problem.bound @ np.maximum(0.0, 1.0 - problem.label * values))
+    return norm / 2 + loss, float(np.abs(beta).sum()) - norm / 2
+
+
+def solve(
+    problem: DualProblem,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = -1,
+    start: Array | None = None,
+) -> DualSolution:
+    """Solve a problem: sequential minimal optimisation, then an exact polish.
+
+    Parameters
+    ----------
+    problem : DualProblem
+    tol : float
+        Violation of optimality at which the first solver hands over to the polish.
+    max_iter : int
+        Limit on pair updates plus pivots; -1 for ``max(10**5, 100 n)`` pair updates and
+        as many pivots as it takes.
+    start : array of shape (n_points,), optional
+        Feasible signed coefficients to start from.
+
+    Returns
+    -------
+    DualSolution
+        With ``reason`` set where it is not exact.
+    """
+    lower, upper = problem.lower, problem.upper
+    beta = np.zeros(len(problem.label)) if start is None else start.copy()
+    gradient = problem.gram @ beta - problem.label
+    budget = max(100_000, 100 * len(beta)) if max_iter < 0 else max_iter
+    violation, steps = minimise(problem.gram, beta, gradient, lower, upper, tol, budget)
+    if max_iter >= 0 and steps >= max_iter and violation > tol:
+        reason = (
+            f"stopped after max_iter={max_iter} steps with a violation of {violation:.2g}: "
+            "raise max_iter, scale the features, or lower C"
+        )
+        return _assemble(problem, beta, np.flatnonzero((beta > lower) & (beta < upper)), steps, 0, reason, 0.0)
+    pivots = 0
+    for tie_break in TIE_BREAKS:
+        polished = polish(problem, margin_targets(problem.label, tie_break), beta, float(violation))
+        pivots += polished.pivots
+        if polished.reason is not None:
+            return _assemble(problem, polished.beta, polished.free, steps, pivots, polished.reason, tie_break)
+        beta = polished.beta
+        if len(polished.free):
+            beta, _ = coefficients_of_partition(problem, problem.label, beta, polished.free)
+        solution = _assemble(problem, beta, polished.free, steps, pivots, None, tie_break)
+        if solution.exact:
+            break
+        violation = solution.kkt_residual
+    return solution
+
+
+def _assemble(
+    problem: DualProblem,
+    beta: Array,
+    free: Indices,
+    steps: int,
+    pivots: int,
+    reason: str | None,
+    tie_break: float,
+) -> DualSolution:
+    lower, upper = problem.lower, problem.upper
+    used = np.flatnonzero(beta)
+    kernel_part = problem.gram[:, used] @ beta[used]
+    low, high = intercept_interval(beta, kernel_part - problem.label, lower, upper)
+    intercept = (low + high) / 2
+    margin = AT_BOUND * problem.bound
+    stable = bool(np.any((beta > lower + margin) & (beta < upper - margin)))
+    values = kernel_part + intercept
+    residual = optimality_violation(snapped(beta, lower, upper), values - problem.label, lower, upper)
+    kkt = max(float(residual.max()), abs(float(beta.sum())))
+    scale = max(1.0, float(np.abs(values).max()))
+    if reason is None and kkt > EXACT_RESIDUAL * scale:
+        reason = f"the KKT residual {kkt:.2g} exceeds {EXACT_RESIDUAL * scale:.2g}: the kernel is ill-conditioned"
+    primal, dual = objectives(problem, beta, values, intercept)
+    return DualSolution(
+        beta=beta,
+        intercept=intercept,
+        values=values,
+        free=free,
+        label=problem.label,
+        bound=problem.bound,
+        group=problem.group,
+        row_bound=problem.row_bound,
+        kkt_residual=kkt,
+        scale=scale,
+        primal=primal,
+        dual=dual,
+        smo_steps=steps,
+        pivots=pivots,
+        reason=reason,
+        stable=stable,
+        tie_break=tie_break,
+    )

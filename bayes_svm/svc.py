@@ -1,0 +1,480 @@
+"""BayesSVC: a support vector classifier whose one fit gives probabilities and leave-one-out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import log_expit, logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayes_svm.kernels import KERNEL_NAMES, Kernel, resolve_gamma
+from bayes_svm.leave_one_out import read_machine, warn_if_inexact
+from bayes_svm.leave_one_out.result import LeaveOneOut
+from bayes_svm.links import KwokLink, Link, fit_sigmoid
+from bayes_svm.machine import (
+    Machine,
+    checked_square,
+    checked_weights,
+    encode_classes,
+    row_bounds,
+    with_narrow_indices,
+)
+from bayes_svm.posterior import hinge_curvature, posterior_of
+from bayes_svm.problem import copies_of_weight
+from bayes_svm.solution import DualSolution, solve
+
+__all__ = ["BayesSVC"]
+
+Array = NDArray[np.float64]
+
+
+class BayesSVC(ClassifierMixin, BaseEstimator):
+    r"""Support vector classifier with calibrated probabilities from a single fit.
+
+    .. math:: \min_{w, b, \xi} \; \tfrac{1}{2} |w|^2 + \sum_i C_i \xi_i, \qquad
+              y_i (w' \phi(x_i) + b) \ge 1 - \xi_i, \quad \xi_i \ge 0
+
+    The solution is exact, not to a tolerance, and so are the leave-one-out decision values
+    ``f^{(-i)}(x_i)`` read off it. They are what the link from decision values to
+    probabilities is fitted on: no folds, no held-out data, nothing random. More than two
+    classes are taken one against the rest, each with a link of its own, and the probabilities
+    normalised. The names of :class:`sklearn.svm.SVC` are kept.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Penalty of the slack; ``C_i = C * sample_weight_i * class_weight``.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        A callable takes two arrays of points and returns the matrix of kernel values.
+        Kernels that are not positive semi-definite ("sigmoid" often is not) are solved to a
+        stationary point, with a warning.
+    degree : float, default=3
+        Degree of "poly".
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of "rbf", "poly" and "sigmoid". "scale" is
+        ``1 / (n_features * variance of X)``, rows counted with their weights.
+    coef0 : float, default=0.0
+        Constant of "poly" and "sigmoid".
+    shrinking : bool, default=True
+        No effect; kept from SVC.
+    probability : bool, default=True
+        No effect; kept from SVC. Probabilities are always available.
+    tol : float, default=1e-3
+        Violation of optimality at which the first solver hands over to the polish, which
+        makes the solution exact.
+    cache_size : float, default=200
+        No effect; kept from SVC. The kernel matrix is held in memory.
+    class_weight : dict or "balanced", default=None
+        Factor of C for each class. "balanced" is inversely proportional to class weight.
+    verbose : bool, default=False
+        Print what the fit did.
+    max_iter : int, default=-1
+        Limit on the solver's steps; -1 for none. A fit that reaches it warns.
+    decision_function_shape : {"ovr"}, default="ovr"
+        Kept from SVC: decision values are one-versus-rest.
+    break_ties : bool, default=False
+        No effect; kept from SVC. The most probable class is predicted.
+    random_state : int, RandomState instance or None, default=None
+        No effect; kept from SVC. Nothing is random.
+    link : {"sigmoid", "kwok"}, default="sigmoid"
+        How decision values become probabilities.
+
+        * "sigmoid": Platt's sigmoid fitted to the exact leave-one-out decision values.
+        * "kwok": Kwok's moderated output, the hinge likelihood averaged over the posterior of
+          the decision value. Nothing is fitted; on real data it is underconfident.
+    smoothing : float, default=0.5
+        Of the sigmoid's targets, ``(N_+ + h) / (N_+ + 2 h)`` and ``h / (N_- + 2 h)``. Platt's
+        is 1; less suits leave-one-out values better.
+    n_jobs : int, default=None
+        Threads of the leave-one-out paths. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Only if X has feature names that are all strings.
+    support_ : array of shape (n_SV,)
+        Row numbers of the support vectors, class by class.
+    support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
+        Empty for a precomputed kernel.
+    n_support_ : array of shape (n_classes,)
+        Support vectors of each class.
+    dual_coef_ : array of shape (1, n_SV) or (n_classes, n_SV)
+        ``y_i alpha_i``, one row per decision function.
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, for a linear kernel only.
+    intercept_ : array of shape (1,) or (n_classes,)
+    loo_decision_values_ : array of shape (n_samples,) or (n_samples, n_classes)
+        Decision value of each training point under the machine trained without it.
+    loo_proba_ : array of shape (n_samples, n_classes)
+        The link's probabilities at these values.
+    leave_one_out_ : LeaveOneOut
+        The same values with their status and exactness, and the error, recall, precision and
+        F1 they give.
+    solution_ : DualSolution or list of DualSolution
+        The exact solution; one per class for more than two.
+    link_ : link or list of links
+    kernel_ : Kernel
+        The kernel with gamma resolved.
+    n_iter_ : array of shape (n_problems,)
+        Steps of the solver.
+
+    Notes
+    -----
+    ``predict`` is the argmax of ``predict_proba``. For two classes its boundary is where the
+    sigmoid is 1/2, which can lie a little beside ``decision_function(X) == 0``.
+
+    With ``class_weight`` the link counts the classes with their weights too, as
+    :class:`sklearn.linear_model.LogisticRegression` does: probabilities are those of a
+    population with the classes so weighted.
+
+    Sample weights count rows: a weight of 2 is the row given twice, 0 is the row absent.
+
+    References
+    ----------
+    Kwok, "Moderating the outputs of support vector machine classifiers", IEEE Transactions on
+    Neural Networks 10(5), 1999. Platt, "Probabilistic outputs for support vector machines",
+    1999.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from bayes_svm import BayesSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), BayesSVC(C=1.0)).fit(X, y)
+    >>> model.predict_proba(X[:2]).round(2).tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    >>> round(model[-1].leave_one_out_.error, 3)
+    0.023
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
+        "degree": [Interval(Real, 0.0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "shrinking": ["boolean"],
+        "probability": ["boolean"],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "cache_size": [Interval(Real, 0.0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "verbose": ["verbose"],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "decision_function_shape": [StrOptions({"ovr"})],
+        "break_ties": ["boolean"],
+        "random_state": ["random_state"],
+        "link": [StrOptions({"sigmoid", "kwok"})],
+        "smoothing": [Interval(Real, 0.0, None, closed="neither")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[..., Any] = "rbf",
+        degree: float = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: dict[Any, float] | str | None = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        link: str = "sigmoid",
+        smoothing: float = 0.5,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.link = link
+        self.smoothing = smoothing
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Solve the SVM, leave every row out, and fit the link on what that gives.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            For a precomputed kernel the kernel values between the training points.
+        y : array of shape (n_samples,)
+            Labels of any type, at least two members of each class.
+        sample_weight : array of shape (n_samples,), optional
+            Counts of the rows, at least 0.
+
+        Returns
+        -------
+        BayesSVC
+
+        Raises
+        ------
+        ValueError
+            For data a classifier cannot be trained on; the message says what is wrong.
+        MemoryError
+            If the kernel matrix does not fit; the message names the bytes.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solution is not exact: ``max_iter`` reached, or a kernel that is not
+            positive semi-definite.
+        UserWarning
+            If the decision values do not separate the classes, and the prior is returned.
+        """
+        machine = self._machine(X, y, sample_weight)
+        solutions = [
+            solve(machine.problem(k), tol=self.tol, max_iter=self.max_iter) for k in range(machine.n_problems)
+        ]
+        for solution in solutions:
+            warn_if_inexact(solution)
+        self.classes_ = machine.classes
+        self.kernel_ = machine.kernel
+        self._store_support(machine, solutions)
+        self.leave_one_out_ = read_machine(machine, solutions, max_iter=self.max_iter, n_jobs=self.n_jobs)
+        self.loo_decision_values_ = self.leave_one_out_.decision_values
+        self._posteriors = [
+            posterior_of(machine, machine.problem(k), solution, self.C) for k, solution in enumerate(solutions)
+        ]
+        links = self._fitted_links(machine, self.leave_one_out_)
+        self.solution_ = solutions[0] if machine.n_problems == 1 else solutions
+        self.link_ = links[0] if machine.n_problems == 1 else links
+        variance = self._left_out_variance(machine, solutions) if self._needs_variance() else None
+        self.loo_proba_ = np.exp(self._log_probabilities(self.loo_decision_values_, variance))
+        if self.verbose:
+            self._report_fit(solutions)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values ``f(x) = sum_i y_i alpha_i k(x_i, x) + b``.
+
+        One-versus-rest values of several machines are on scales of their own, and the largest
+        need not be the most probable class. For more than two classes each is therefore given
+        as the log-odds its link makes of it; their argmax is the predicted class.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: ``f(x)``, positive for ``classes_[1]``. More: one column of log-odds
+            per class against the rest.
+        """
+        X = self._checked(X)
+        values = self._margins(X)
+        if values.ndim == 1:
+            return values
+        return self._log_odds(values, self._variance(X) if self._needs_variance() else None)
+
+    def posterior_variance(self, X: Any) -> Array:
+        """Posterior variance of the decision values, in the evidence framework.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+
+        Raises
+        ------
+        ValueError
+            For a precomputed kernel: ``k(x, x)`` of new points is not known.
+        """
+        return self._variance(self._checked(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithm of :meth:`predict_proba`, without underflow.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        X = self._checked(X)
+        return self._log_probabilities(self._margins(X), self._variance(X) if self._needs_variance() else None)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of every class.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``; rows sum to 1.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, for a linear kernel."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel.")
+        check_is_fitted(self)
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+
+    def _machine(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Machine:
+        """Validated training data as a Machine."""
+        X, y = validate_data(
+            self, with_narrow_indices(X), y, dtype=np.float64, accept_sparse=self._accepted_sparse()
+        )
+        if self.kernel == "precomputed":
+            checked_square(X, X.shape[1])
+        weight = checked_weights(sample_weight, X)
+        classes, numbers = encode_classes(y, weight)
+        members = np.bincount(numbers[weight > 0], weights=copies_of_weight(weight[weight > 0]))
+        if members.min() < 2:
+            raise ValueError(
+                f"Class {classes[members.argmin()]!r} has 1 member: every class needs at least 2, one to "
+                "leave out and one to learn from. Merge or drop the class, or add members."
+            )
+        kernel = Kernel(
+            self.kernel, gamma=resolve_gamma(self.gamma, X, weight), degree=self.degree, coef0=self.coef0
+        )
+        bounds = row_bounds(self.C, classes, numbers, weight, self.class_weight)
+        return Machine.build(X, numbers, classes, kernel, weight, bounds)
+
+    def _accepted_sparse(self) -> str | bool:
+        return False if self.kernel == "precomputed" else "csr"
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(
+            self, with_narrow_indices(X), dtype=np.float64, accept_sparse=self._accepted_sparse(), reset=False
+        )
+
+    def _store_support(self, machine: Machine, solutions: list[DualSolution]) -> None:
+        coefficients = np.vstack([solution.row_beta for solution in solutions])
+        used = np.flatnonzero(np.any(coefficients != 0, axis=0))
+        self.support_ = used[np.argsort(machine.y[used], kind="stable")]
+        self.n_support_ = np.bincount(machine.y[used], minlength=len(machine.classes))
+        self.support_vectors_ = np.empty((0, 0)) if machine.kernel.precomputed else machine.X[self.support_]
+        self.dual_coef_ = coefficients[:, self.support_]
+        self.intercept_ = np.array([solution.intercept for solution in solutions])
+        self.n_iter_ = np.array([max(1, solution.smo_steps + solution.pivots) for solution in solutions])
+
+    def _fitted_links(self, machine: Machine, loo: LeaveOneOut) -> list[Link]:
+        if self.link == "kwok":
+            if machine.kernel.precomputed:
+                raise ValueError(
+                    "link='kwok' needs k(x, x) of new points, which a precomputed kernel does not hold: "
+                    "use link='sigmoid', or a callable kernel."
+                )
+            return [KwokLink()] * machine.n_problems
+        weight = machine.row_bound / self.C
+        if machine.n_problems == 1:
+            return [fit_sigmoid(loo.decision_values, machine.y == 1, weight, self.smoothing)]
+        return [
+            fit_sigmoid(loo.decision_values[:, k], machine.y == k, weight, self.smoothing)
+            for k in range(machine.n_problems)
+        ]
+
+    def _left_out_variance(self, machine: Machine, solutions: list[DualSolution]) -> Array:
+        unit = machine.row_bound / (self.C * copies_of_weight(machine.weight))
+        columns = []
+        for k, solution in enumerate(solutions):
+            side = np.where(machine.y == (1 if len(solutions) == 1 else k), 1.0, -1.0)
+            curvature = unit * hinge_curvature(side * machine.values_on_rows(solution))
+            columns.append(self._posteriors[k].variance_without_own_row(machine.X, curvature))
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+    def _margins(self, X: Any) -> Array:
+        """Decision values ``f``: (n_samples,) or (n_samples, n_classes) one-versus-rest."""
+        values = np.empty((X.shape[0], len(self.intercept_)))
+        for block, cross in self.kernel_.blocks(X, self.support_vectors_, self.support_):
+            values[block] = cross @ self.dual_coef_.T + self.intercept_
+        return values[:, 0] if len(self.intercept_) == 1 else values
+
+    def _variance(self, X: Any) -> Array:
+        columns = [posterior.variance(X) for posterior in self._posteriors]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+    def _needs_variance(self) -> bool:
+        return any(link.needs_variance for link in np.atleast_1d(self.link_))
+
+    def _log_odds(self, values: Array, variance: Array | None) -> Array:
+        """Log-odds of ``classes_[1]``, or of every class against the rest."""
+        if values.ndim == 1:
+            return np.asarray(self.link_.log_odds(values, variance))
+        return np.column_stack(
+            [
+                link.log_odds(values[:, k], None if variance is None else variance[:, k])
+                for k, link in enumerate(self.link_)
+            ]
+        )
+
+    def _log_probabilities(self, values: Array, variance: Array | None) -> Array:
+        log_odds = self._log_odds(values, variance)
+        if log_odds.ndim == 1:
+            return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
+        logs = log_expit(log_odds)
+        return np.asarray(logs - logsumexp(logs, axis=1, keepdims=True))
+
+    def _report_fit(self, solutions: list[DualSolution]) -> None:
+        for k, solution in enumerate(solutions):
+            print(
+                f"[BayesSVC] problem {k}: {solution.smo_steps} steps, {solution.pivots} pivots, "
+                f"{solution.n_free} free and {solution.n_bounded} bounded points, KKT residual "
+                f"{solution.kkt_residual:.1e}, relative gap {solution.relative_gap:.1e}"
+            )
+        loo = self.leave_one_out_
+        print(f"[BayesSVC] leave-one-out: error {loo.error:.4f}, {loo.seconds:.2f} s")

@@ -1,0 +1,121 @@
+"""The swept bordered kernel matrix that exact paths run on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, lapack, solve_triangular
+
+__all__ = ["FreeSystem", "Tableau", "independent_points"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+# Curvature, relative to the kernel's diagonal, at or below which a point counts as
+# dependent on the free points: their decision values then determine its own.
+DEPENDENT = 1e-10
+
+
+def diagonal_scale(gram: Array) -> float:
+    """Typical size of ``k(x, x)``; 1 for a kernel that vanishes."""
+    return float(np.abs(np.diagonal(gram)).mean()) or 1.0
+
+
+def independent_points(gram: Array, candidates: Indices, scale: float) -> Indices:
+    """A largest numerically independent subset of ``candidates``, by pivoted Cholesky."""
+    shifted = gram[np.ix_(candidates, candidates)] + scale
+    _, order, rank, _ = lapack.dpstrf(shifted, tol=DEPENDENT * scale, lower=1)
+    return np.sort(candidates[order[:rank] - 1])
+
+
+class FreeSystem:
+    """Cholesky factor of the bordered system ``[[0, 1'], [1, K_SS]]`` of the free points S.
+
+    The kernel is shifted by a constant, which moves only the intercept, so that one
+    factorisation of a positive definite matrix serves the indefinite bordered one.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the free points are dependent, or the kernel is not positive definite on them.
+    """
+
+    def __init__(self, gram: Array, free: Indices, scale: float) -> None:
+        self.free = free
+        self.scale = scale
+        self.block = gram[np.ix_(free, free)]
+        self.factor, info = lapack.dpotrf(self.block + scale, lower=1, clean=1)
+        if info != 0:
+            raise np.linalg.LinAlgError("the kernel is not positive definite on the free points")
+        self.ones = cho_solve((self.factor, True), np.ones(len(free)), check_finite=False)
+        self.total = float(self.ones.sum())
+
+    def solve(self, targets: Array, sum_to: float) -> tuple[Array, float]:
+        """``beta_S`` and intercept with ``K_SS beta_S + b = targets``, ``sum(beta_S) = sum_to``.
+
+        Two steps of iterative refinement make the residual as small as rounding allows.
+        """
+        beta, intercept = np.zeros(len(self.free)), 0.0
+        for _ in range(3):
+            rest = targets - self.block @ beta - intercept
+            rest_sum = sum_to - beta.sum()
+            part = cho_solve((self.factor, True), rest, check_finite=False)
+            shift = (part.sum() - rest_sum) / self.total
+            beta = beta + part - shift * self.ones
+            intercept += shift + self.scale * rest_sum
+        return beta, intercept
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """Principal pivot of the bordered kernel matrix on the intercept and the free points.
+
+    With ``v`` = (residual of free points, beta of the others) and ``o`` = (-beta of free
+    points, residual of the others), ``o = W v``. The intercept is the last index.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows,)
+        The points of the problem that the tableau covers, the free ones first.
+    n_free : int
+    W : array of shape (n_rows + 1, n_rows + 1)
+        Symmetric.
+    """
+
+    rows: Indices
+    n_free: int
+    W: Array
+
+    @classmethod
+    def sweep(cls, gram: Array, system: FreeSystem, others: Indices) -> Tableau:
+        """Sweep on the free points of ``system``; ``others`` are the rows beside them."""
+        n_free, n_other = len(system.free), len(others)
+        size = n_free + n_other
+        W = np.empty((size + 1, size + 1))
+        free, rest = slice(0, n_free), slice(n_free, size)
+        inverse = cho_solve((system.factor, True), np.eye(n_free), check_finite=False)
+        W[free, free] = np.outer(system.ones, system.ones) / system.total - inverse
+        W[size, free] = W[free, size] = -system.ones / system.total
+        W[size, size] = 1.0 / system.total - system.scale
+        cross = gram[np.ix_(system.free, others)] + system.scale
+        half = solve_triangular(system.factor, cross, lower=True, check_finite=False)
+        lack = 1.0 - system.ones @ cross
+        gain = solve_triangular(system.factor, half, lower=True, trans="T", check_finite=False)
+        gain += np.outer(system.ones / system.total, lack)
+        W[free, rest] = gain
+        W[rest, free] = gain.T
+        W[size, rest] = W[rest, size] = -lack / system.total
+        W[rest, rest] = gram[np.ix_(others, others)] + system.scale
+        W[rest, rest] -= half.T @ half
+        W[rest, rest] += np.outer(lack, lack / system.total)
+        return cls(rows=np.concatenate([system.free, others]), n_free=n_free, W=W)
+
+    @property
+    def base_in(self) -> Mask:
+        """Which rows are free in the base."""
+        mask = np.zeros(len(self.rows), dtype=bool)
+        mask[: self.n_free] = True
+        return mask

@@ -1,0 +1,89 @@
+"""A stand-in for the core, so that the report is tested on numbers that are known and quick to make."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import bayes_svm
+
+
+class StandIn:
+    """Fits nothing: the decision value is the first feature, or its distance from the class's number."""
+
+    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale"):
+        self.C, self.kernel, self.gamma = C, kernel, gamma
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        k = len(self.classes_)
+        positives = self.classes_[1:] if k == 2 else self.classes_
+        centres = np.linspace(X[:, 0].min(), X[:, 0].max(), k)
+        columns = [X[:, 0]] if k == 2 else [0.5 - (X[:, 0] - centre) ** 2 for centre in centres]
+        train = np.column_stack(columns)
+        truth = y[:, None] == positives[None, :]
+        values = train - 0.1 * np.where(truth, 1.0, -1.0)
+        probability = 1.0 / (1.0 + np.exp(-3.0 * values))
+        if k == 2:
+            self.loo_proba_ = np.column_stack([1.0 - probability, probability])
+        else:
+            self.loo_proba_ = probability / probability.sum(axis=1, keepdims=True)
+        self.support_ = np.arange(len(y))[::2]
+        machine = SimpleNamespace(
+            kkt_residual=1e-13,
+            relative_gap=np.nan,
+            n_free=3,
+            n_bounded=2,
+            exact=k == 2,
+            reason="<b>reason</b>",
+        )
+        self.solution_ = machine if k == 2 else [machine] * k
+        self.leave_one_out_ = SimpleNamespace(
+            train_decision_values=train[:, 0] if k == 2 else train,
+            status=np.where(values > 0, "unchanged", "path"),
+            confusions=confusions(truth, values),
+        )
+        return self
+
+
+def confusions(truth, values):
+    from bayes_svm.confusion import Confusion
+
+    return tuple(Confusion.from_decisions(truth[:, k], values[:, k]) for k in range(values.shape[1]))
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    def estimate(clf, X, y, rho=2.0):
+        return SimpleNamespace(confusions=clf.leave_one_out_.confusions)
+
+    monkeypatch.setattr(bayes_svm, "BayesSVC", StandIn, raising=False)
+    monkeypatch.setattr(bayes_svm, "xi_alpha", estimate, raising=False)
+    monkeypatch.setattr(bayes_svm, "span_estimate", estimate, raising=False)
+    return StandIn
+
+
+@pytest.fixture
+def report(stand_in):
+    """Return a function that makes the report of a few rows of two or more classes with awkward names."""
+
+    def make(labels=("<script>alert(1)</script>", "well"), n=40, name="data.csv"):
+        import pandas as pd
+
+        from bayes_svm.report.content import make_report
+        from bayes_svm.report.data import Table
+        from bayes_svm.report.record import Settings
+
+        random = np.random.default_rng(0)
+        y = np.arange(n) % len(labels)
+        frame = pd.DataFrame(
+            {
+                '"><img onerror=alert(2)>': y + 0.4 * random.normal(size=n),
+                "colour": np.where(y > 0, "<i>", "blue"),
+            }
+        )
+        return make_report(
+            Table(name, "di'ag\"nosis<", frame, np.array(labels)[y], ("note <1>",)), Settings()
+        )
+
+    return make

@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from bayes_svm.report.measures import MAX_POINTS, reliability, risk_coverage, scores, threshold_curve
+
+
+def test_reliability_by_hand():
+    probability = np.array([0.05, 0.09, 0.1, 0.3, 0.95, 1.0])
+    outcome = np.array([False, False, True, True, True, True])
+    result = reliability(probability, outcome)
+    assert [(one.lower, one.upper, one.n, one.hits) for one in result.bins] == [
+        (0.0, 0.1, 2, 0),
+        (0.1, 0.2, 1, 1),
+        (0.3, 0.4, 1, 1),
+        (0.9, 1.0, 2, 2),
+    ]
+    assert_allclose([one.predicted for one in result.bins], [0.07, 0.1, 0.3, 0.975])
+    assert_allclose([one.observed for one in result.bins], [0, 1, 1, 1])
+    # Clopper-Pearson in closed form for none and for all of n.
+    assert_allclose([one.low for one in result.bins], [0, 0.025, 0.025, 0.025**0.5])
+    assert_allclose([one.high for one in result.bins], [1 - 0.025**0.5, 1, 1, 1])
+    assert result.n_agreeing == 4
+
+
+def test_reliability_counts_the_bins_that_disagree():
+    probability = np.repeat([0.85, 0.15], 50)
+    assert reliability(probability, np.arange(100) < 5).n_agreeing == 0
+
+
+def test_reliability_interval_is_the_exact_one():
+    from scipy.stats import binomtest
+
+    (one,) = reliability(np.full(20, 0.5), np.arange(20) < 7).bins
+    assert_allclose((one.low, one.high), binomtest(7, 20).proportion_ci(method="exact"))
+
+
+def test_risk_coverage_keeps_ties_together():
+    confidence = np.array([0.9, 0.9, 0.8, 0.6, 0.6])
+    wrong = np.array([False, True, False, True, False])
+    result = risk_coverage(confidence, wrong)
+    assert result.confidence == (0.9, 0.8, 0.6)
+    assert_allclose(result.coverage, [0.4, 0.6, 1.0])
+    assert_allclose(result.risk, [1 / 2, 1 / 3, 2 / 5])
+    assert_allclose(result.area, (2 / 2 + 1 / 3 + 2 * 2 / 5) / 5)
+
+
+def test_risk_coverage_does_not_depend_on_the_order_of_the_rows():
+    random = np.random.default_rng(0)
+    confidence = random.integers(5, 10, 200) / 10
+    wrong = random.random(200) < 0.2
+    order = random.permutation(200)
+    assert risk_coverage(confidence, wrong) == risk_coverage(confidence[order], wrong[order])
+
+
+def test_risk_coverage_without_distinctions_is_one_point():
+    result = risk_coverage(np.full(4, 0.7), np.array([True, False, False, False]))
+    assert (result.coverage, result.risk, result.area) == ((1.0,), (0.25,), 0.25)
+
+
+def test_risk_at_takes_the_first_point_that_keeps_enough():
+    result = risk_coverage(np.array([0.9, 0.8, 0.7, 0.6]), np.array([False, False, False, True]))
+    assert result.risk_at(0.5) == (0.5, 0.0)
+    assert result.risk_at(0.6) == (0.75, 0.0)
+    assert result.risk_at(1.0) == (1.0, 0.25)
+
+
+def test_long_curves_are_thinned_and_keep_their_ends():
+    confidence = np.linspace(0.5, 1.0, 3000)
+    wrong = np.random.default_rng(0).random(3000) < 0.3
+    result = risk_coverage(confidence, wrong)
+    assert len(result.coverage) <= MAX_POINTS
+    assert result.coverage[0] == 1 / 3000
+    assert result.coverage[-1] == 1.0
+    assert_allclose(result.risk[-1], wrong.mean())
+    ordered = wrong[::-1]
+    assert_allclose(result.area, np.mean(np.cumsum(ordered) / np.arange(1, 3001)))
+
+
+def test_threshold_curve_by_hand():
+    result = threshold_curve("a", np.array([False, True, False, True]), np.array([0.1, 0.4, 0.6, 0.9]))
+    assert result.thresholds == (0.1, 0.4, 0.6, 0.9)
+    assert_allclose(result.precision, [2 / 4, 2 / 3, 1 / 2, 1])
+    assert_allclose(result.recall, [1, 1, 1 / 2, 1 / 2])
+
+
+@pytest.mark.parametrize("classes", [["a", "b"], ["a", "b", "c"]])
+def test_scores_against_the_definition(classes):
+    random = np.random.default_rng(1)
+    classes = np.array(classes)
+    labels = np.concatenate([classes, random.choice(classes, 50)])
+    probability = random.dirichlet(np.ones(len(classes)), len(labels))
+    truth = (labels[:, None] == classes).astype(float)
+    result = scores(labels, classes, probability)
+    assert_allclose(result.log_loss, -np.mean(np.log(probability[truth == 1])))
+    base = truth.mean(axis=0)
+    assert_allclose(result.base_log_loss, -np.sum(base * np.log(base)))
+    square = ((probability - truth) ** 2).sum(axis=1).mean()
+    assert_allclose(result.brier, square / 2 if len(classes) == 2 else square)
+
+
+def test_brier_is_the_one_of_scikit_learn():
+    from sklearn.metrics import brier_score_loss
+
+    random = np.random.default_rng(2)
+    labels, p = np.arange(30) % 2, random.random(30)
+    result = scores(labels, np.array([0, 1]), np.column_stack([1 - p, p]))
+    assert_allclose(result.brier, brier_score_loss(labels, p))
