@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
 import numba
 
-Loop = TypeVar("Loop", bound=Callable[..., object])
 
-
-def compiled(loop: Loop) -> Loop:
+def compiled(loop: Callable[..., Any]) -> Any:
     """Compile ``loop`` at its first call, without the GIL, and keep the result on disk.
 
     Numba looks for a writable cache beside the source, then in the user's cache
@@ -18,6 +16,6 @@ def compiled(loop: Loop) -> Loop:
     it refuses to cache, and the loop is compiled anew in each process.
     """
     try:
-        return numba.njit(cache=True, nogil=True)(loop)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, nogil=True)(loop)
     except RuntimeError:
-        return numba.njit(nogil=True)(loop)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(loop)

@@ -7,16 +7,63 @@ beta of out-points) and ``o`` = (-beta of in-points, residual of out-points), ``
 Points that have changed sides since are a short list, ``changed``; they cost one linear
 system of that size at each event, and one combination of as many rows of ``W``.
 
-Index ``m`` (the last) of ``W`` is the intercept, which is always in.
+Index m (the last) of ``W`` is the intercept, which is always in.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from bayes_svm._compiled import compiled
 
 DONE, TOO_MANY_CHANGES, TOO_MANY_EVENTS, NO_WAY_ON = 0, 1, 2, 3
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class Base(NamedTuple):
+    """What does not change on a path: the tableau, the points it is swept on, the bounds."""
+
+    W: Array
+    is_in: Mask
+    lower: Array
+    upper: Array
+    flat: float  # curvature at or below which an entering point depends on those in
+
+
+class Motion(NamedTuple):
+    """How the data move, per unit of time."""
+
+    direction: Array  # (m + 1,) rates of the outputs while nothing has changed sides
+    goal: Array  # (m + 1,) rate of a point's output once it has changed sides
+    drift: Array  # (m,) rates of the targets
+    needed: float  # rate of the sum of beta over all points but the frozen one
+    frozen: int  # the point whose beta is the parameter of the path, or -1
+
+
+class State(NamedTuple):
+    """Where the path stands: updated in place."""
+
+    beta: Array
+    residual: Array
+    is_in: Mask
+    changed: Numbers  # points on another side than in the base; the first n_changed count
+
+
+class Scratch(NamedTuple):
+    """Memory for one step, so that none is taken in the loop."""
+
+    output: Array  # (m + 1,)
+    beta_rate: Array  # (m,)
+    residual_rate: Array  # (m,)
+    A: Array  # (capacity, capacity)
+    pivots: Numbers  # (capacity,)
+    weights: Array  # (capacity,)
 
 
 @compiled
@@ -47,7 +94,6 @@ def solve_factorised(A, pivots, x, size):  # type: ignore[no-untyped-def]
     """Overwrite ``x[:size]`` with the solution of the factorised system."""
     for k in range(size):
         x[k], x[pivots[k]] = x[pivots[k]], x[k]
-        # Row exchanges were applied to whole rows, so all of them come before elimination.
     for k in range(size):
         for i in range(k + 1, size):
             x[i] -= A[i, k] * x[k]
@@ -59,7 +105,7 @@ def solve_factorised(A, pivots, x, size):  # type: ignore[no-untyped-def]
 
 @compiled
 def factorise_changed(W, changed, n_changed, A, pivots):  # type: ignore[no-untyped-def]
-    """LU factors of ``W`` restricted to the changed points."""
+    """LU factors of ``W`` restricted to the changed points; False if singular."""
     for a in range(n_changed):
         row = W[changed[a]]
         for c in range(n_changed):
@@ -68,11 +114,11 @@ def factorise_changed(W, changed, n_changed, A, pivots):  # type: ignore[no-unty
 
 
 @compiled
-def combine(W, base, changed, weights, n_changed, out):  # type: ignore[no-untyped-def]
-    """``out = base + sum_k weights[k] * W[changed[k]]``."""
+def combine(W, start, changed, weights, n_changed, out):  # type: ignore[no-untyped-def]
+    """``out = start + sum_a weights[a] * W[changed[a]]``."""
     size = out.shape[0]
     for i in range(size):
-        out[i] = base[i]
+        out[i] = start[i]
     for a in range(n_changed):
         row, weight = W[changed[a]], weights[a]
         for i in range(size):
@@ -80,176 +126,134 @@ def combine(W, base, changed, weights, n_changed, out):  # type: ignore[no-untyp
 
 
 @compiled
-def _first_event(beta, residual, beta_rate, residual_rate, lower, upper, is_in, frozen, just_left):  # type: ignore[no-untyped-def]
-    """Index and time of the next event; residuals rise from 0 at ``lower``, fall at ``upper``."""
+def _rates(base, motion, state, n_changed, scratch):  # type: ignore[no-untyped-def]
+    """Rates of beta and of the residuals, into ``scratch``; False if they are not determined."""
+    output, beta_rate, residual_rate, A, pivots, weights = scratch
+    changed = state.changed
+    if not factorise_changed(base.W, changed, n_changed, A, pivots):
+        return False
+    for a in range(n_changed):
+        weights[a] = motion.goal[changed[a]] - motion.direction[changed[a]]
+    solve_factorised(A, pivots, weights, n_changed)
+    combine(base.W, motion.direction, changed, weights, n_changed, output)
+    for i in range(beta_rate.shape[0]):
+        if base.is_in[i]:
+            beta_rate[i], residual_rate[i] = -output[i], 0.0
+        else:
+            beta_rate[i], residual_rate[i] = 0.0, output[i] - motion.drift[i]
+    for a in range(n_changed):
+        i = changed[a]
+        if base.is_in[i]:  # its residual is free now, its beta stays (the frozen one's is not followed)
+            beta_rate[i], residual_rate[i] = 0.0, weights[a]
+        else:
+            beta_rate[i], residual_rate[i] = weights[a], 0.0
+    return True
+
+
+@compiled
+def _first_event(base, motion, state, scratch, just_left):  # type: ignore[no-untyped-def]
+    """Next point to change sides, and the time until then.
+
+    Residuals are at least 0 at the lower bound, at most 0 at the upper one.
+    """
+    beta, residual = state.beta, state.residual
     event, first = -1, np.inf
     for i in range(beta.shape[0]):
-        if i == frozen:
-            continue
         wait = np.inf
-        if is_in[i]:
-            if beta_rate[i] > 0.0:
-                wait = (upper[i] - beta[i]) / beta_rate[i]
-            elif beta_rate[i] < 0.0:
-                wait = (lower[i] - beta[i]) / beta_rate[i]
-        elif beta[i] == lower[i]:
-            if residual_rate[i] < 0.0:
-                wait = -residual[i] / residual_rate[i]
-        elif residual_rate[i] > 0.0:
-            wait = -residual[i] / residual_rate[i]
-        if wait < first:
-            if wait <= 0.0:
-                if i == just_left:
-                    continue
-                wait = 0.0
-            if wait < first:
-                event, first = i, wait
+        if state.is_in[i]:
+            rate = scratch.beta_rate[i]
+            if rate > 0.0:
+                wait = (base.upper[i] - beta[i]) / rate
+            elif rate < 0.0:
+                wait = (base.lower[i] - beta[i]) / rate
+        else:
+            rate = scratch.residual_rate[i]
+            if (beta[i] == base.lower[i] and rate < 0.0) or (beta[i] != base.lower[i] and rate > 0.0):
+                wait = -residual[i] / rate
+        # What has just left is on its bound with residual zero: its wait of zero is rounding.
+        if wait < first and i != motion.frozen and not (wait <= 0.0 and i == just_left):
+            event, first = i, max(wait, 0.0)
     return event, first
 
 
 @compiled
-def _entering_when_none_is_in(beta, residual, lower, upper, needed, frozen):  # type: ignore[no-untyped-def]
-    """With no point in, the intercept alone moves until a point can take up ``needed``."""
-    event, shortest = -1, np.inf
+def _move_intercept(base, motion, state):  # type: ignore[no-untyped-def]
+    """With no point in, move the intercept alone until a point can take up what is needed.
+
+    Returns that point, or -1 if there is none.
+    """
+    beta, residual = state.beta, state.residual
+    point, distance = -1, np.inf
     for i in range(beta.shape[0]):
-        if i == frozen or lower[i] == upper[i]:
-            continue
-        at_lower = beta[i] == lower[i]
-        if (needed > 0.0) == at_lower:
-            distance = abs(residual[i])
-            if distance < shortest:
-                event, shortest = i, distance
-    return event, shortest
+        has_room = (beta[i] == base.lower[i]) == (motion.needed > 0.0) and base.lower[i] < base.upper[i]
+        if has_room and i != motion.frozen and abs(residual[i]) < distance:
+            point, distance = i, abs(residual[i])
+    if point >= 0:
+        move = -distance if motion.needed > 0.0 else distance
+        for i in range(beta.shape[0]):
+            residual[i] += move
+    return point
 
 
 @compiled
-def follow(  # type: ignore[no-untyped-def]
-    W,
-    base_in,
-    direction,
-    goal,
-    drift,
-    needed,
-    frozen,
-    end,
-    lower,
-    upper,
-    beta,
-    residual,
-    is_in,
-    changed,
-    n_changed,
-    flat,
-    max_events,
-    work,
-    A,
-    pivots,
-    weights,
-):
-    """Follow the optimum from time 0 to ``end``.
+def _still(motion, scratch):  # type: ignore[no-untyped-def]
+    """Rates with no point in and nothing to take up: only the targets move."""
+    for i in range(scratch.beta_rate.shape[0]):
+        scratch.beta_rate[i], scratch.residual_rate[i] = 0.0, -motion.drift[i]
 
-    Parameters
-    ----------
-    W : (m + 1, m + 1) tableau; base_in : (m,) the points it is swept on
-    direction : (m + 1,) rates of the outputs ``o`` while nothing has changed sides
-    goal : (m,) rate of a point's output once it has changed sides
-    drift : (m,) rate of the targets q
-    needed : rate of the sum of beta over the points that are not frozen
-    frozen : index of the point whose beta is the parameter, or -1
-    lower, upper, beta, residual, is_in : (m,) bounds and state; the state is updated in place
-    changed : (capacity,) list of the points on the other side than in the base
-    n_changed : its length at the start
-    flat : curvature at or below which an entering point counts as dependent on those in
-    work : (3, m + 1); A : (capacity, capacity); pivots, weights : (capacity,) scratch
+
+@compiled
+def _leave(base, i, state, n_changed, scratch):  # type: ignore[no-untyped-def]
+    """Put point i on the bound it has reached; returns the length of ``changed``."""
+    state.beta[i] = base.upper[i] if scratch.beta_rate[i] > 0.0 else base.lower[i]
+    state.residual[i] = 0.0
+    return toggle(i, state.is_in, state.changed, n_changed)
+
+
+@compiled
+def follow(base, motion, state, n_changed, end, max_events, scratch):  # type: ignore[no-untyped-def]
+    """Follow the optimum from time 0 to ``end``; ``state`` is updated in place.
 
     Returns
     -------
-    (time, intercept change, n_changed, events, outcome)
+    (n_changed, events, outcome)
     """
-    m = beta.shape[0]
-    capacity = changed.shape[0]
-    output, beta_rate, residual_rate = work[0], work[1], work[2]
+    m, capacity = state.beta.shape[0], state.changed.shape[0]
     n_in = 0
     for i in range(m):
-        if is_in[i]:
-            n_in += 1
-    time, shift, events, just_left = 0.0, 0.0, 0, -1
+        n_in += state.is_in[i]
+    time, events, just_left = 0.0, 0, np.int64(-1)
     while True:
         if events >= max_events:
-            return time, shift, n_changed, events, TOO_MANY_EVENTS
+            return n_changed, events, TOO_MANY_EVENTS
         if n_changed + 2 > capacity:
-            return time, shift, n_changed, events, TOO_MANY_CHANGES
-        entering = -1
-        if n_in > 0:
-            if not factorise_changed(W, changed, n_changed, A, pivots):
-                return time, shift, n_changed, events, NO_WAY_ON
-            for a in range(n_changed):
-                weights[a] = goal[changed[a]] - direction[changed[a]]
-            solve_factorised(A, pivots, weights, n_changed)
-            combine(W, direction, changed, weights, n_changed, output)
-            for i in range(m):
-                if base_in[i]:
-                    beta_rate[i], residual_rate[i] = -output[i], 0.0
-                else:
-                    beta_rate[i], residual_rate[i] = 0.0, output[i] - drift[i]
-            for a in range(n_changed):
-                i = changed[a]
-                if i == frozen:
-                    continue
-                if base_in[i]:
-                    beta_rate[i], residual_rate[i] = 0.0, weights[a]
-                else:
-                    beta_rate[i], residual_rate[i] = weights[a], 0.0
-            if frozen >= 0:
-                beta_rate[frozen] = 0.0
-                # The frozen point's residual is an output where it was out, an input where it was in.
-                if base_in[frozen]:
-                    residual_rate[frozen] = weights[0]
-            shift_rate = -output[m]
+            return n_changed, events, TOO_MANY_CHANGES
+        remaining = end - time
+        if n_in == 0 and motion.needed != 0.0:
+            point, wait = _move_intercept(base, motion, state), 0.0
+            if point < 0:
+                return n_changed, events, NO_WAY_ON
         else:
+            if n_in == 0:
+                _still(motion, scratch)
+            elif not _rates(base, motion, state, n_changed, scratch):
+                return n_changed, events, NO_WAY_ON
+            point, wait = _first_event(base, motion, state, scratch, just_left)
+            step = max(0.0, min(wait, remaining))
+            time += step
             for i in range(m):
-                beta_rate[i], residual_rate[i] = 0.0, -drift[i]
-            shift_rate = 0.0
-            if abs(needed) > 0.0:
-                entering, distance = _entering_when_none_is_in(
-                    beta, residual, lower, upper, needed, frozen
-                )
-                if entering < 0:
-                    return time, shift, n_changed, events, NO_WAY_ON
-                move = -distance if needed > 0.0 else distance
-                shift += move
-                for i in range(m):
-                    residual[i] += move
-        if entering < 0:
-            event, wait = _first_event(
-                beta, residual, beta_rate, residual_rate, lower, upper, is_in, frozen, just_left
-            )
-            done = time + wait >= end
-            step = end - time if done else wait
-            time = end if done else time + step
-            shift += step * shift_rate
-            for i in range(m):
-                beta[i] += step * beta_rate[i]
-                residual[i] += step * residual_rate[i]
-            if done:
-                return time, shift, n_changed, events, DONE
-            if step > 0.0:
-                just_left = -1
-            if is_in[event]:
-                beta[event] = upper[event] if beta_rate[event] > 0.0 else lower[event]
-                n_changed = toggle(event, is_in, changed, n_changed)
-                residual[event] = 0.0
-                n_in -= 1
-                just_left = event
-                events += 1
-                continue
-            entering = event
-        residual[entering] = 0.0
+                state.beta[i] += step * scratch.beta_rate[i]
+                state.residual[i] += step * scratch.residual_rate[i]
+            if wait >= remaining:
+                return n_changed, events, DONE
         events += 1
-        n_in, n_changed, just_left = enter(
-            entering, W, base_in, lower, upper, beta, residual, is_in, n_in,
-            changed, n_changed, flat, frozen, output, beta_rate, A, pivots, weights,
-        )  # fmt: skip
+        if state.is_in[point]:
+            n_changed = _leave(base, point, state, n_changed, scratch)
+            n_in -= 1
+            just_left = np.int64(point)
+        else:
+            state.residual[point] = 0.0
+            n_in, n_changed, just_left = enter(base, motion.frozen, point, state, n_in, n_changed, scratch)
 
 
 @compiled
@@ -266,38 +270,10 @@ def toggle(i, is_in, changed, n_changed):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def enter(  # type: ignore[no-untyped-def]
-    i,
-    W,
-    base_in,
-    lower,
-    upper,
-    beta,
-    residual,
-    is_in,
-    n_in,
-    changed,
-    n_changed,
-    flat,
-    frozen,
-    output,
-    beta_rate,
-    A,
-    pivots,
-    weights,
-):
-    """Bring point i in; if it depends on those in, exchange it for one of them first.
-
-    A dependent point can take up weight without changing any decision value: it moves
-    inwards, the others make room, until one of them (or i itself) reaches a bound.
-
-    Returns
-    -------
-    (n_in, n_changed, just_left)
-    """
-    if n_in == 0:
-        return 1, toggle(i, is_in, changed, n_changed), -1
-    sense = 1.0 if beta[i] == lower[i] else -1.0
+def _response(base, i, sense, state, n_changed, scratch):  # type: ignore[no-untyped-def]
+    """Rates of beta when point i moves by ``sense``; returns the curvature it meets."""
+    output, beta_rate, _, A, pivots, weights = scratch
+    W, changed = base.W, state.changed
     factorise_changed(W, changed, n_changed, A, pivots)
     own = -1
     for a in range(n_changed):
@@ -310,74 +286,59 @@ def enter(  # type: ignore[no-untyped-def]
             weights[a] = 0.0
         weights[own] = -sense
     solve_factorised(A, pivots, weights, n_changed)
-    if own >= 0:
-        curvature = weights[own] * sense
-    else:
-        curvature = sense * W[i, i]
-        for a in range(n_changed):
-            curvature += weights[a] * W[changed[a], i]
-        curvature *= sense
-    if curvature > flat:
-        return n_in + 1, toggle(i, is_in, changed, n_changed), -1
-
-    m = beta.shape[0]
-    for k in range(m + 1):
+    for k in range(output.shape[0]):
         output[k] = sense * W[i, k] if own < 0 else 0.0
     for a in range(n_changed):
         row, weight = W[changed[a]], weights[a]
-        for k in range(m + 1):
+        for k in range(output.shape[0]):
             output[k] += weight * row[k]
-    leaving, room = i, upper[i] - beta[i] if sense > 0.0 else beta[i] - lower[i]
-    for k in range(m):
-        beta_rate[k] = -output[k] if base_in[k] else 0.0
+    for k in range(beta_rate.shape[0]):
+        beta_rate[k] = -output[k] if base.is_in[k] else 0.0
     for a in range(n_changed):
-        beta_rate[changed[a]] = 0.0 if base_in[changed[a]] else weights[a]
-    for k in range(m):
-        if is_in[k] and k != frozen:
-            rate = beta_rate[k]
-            if rate > 0.0 and (upper[k] - beta[k]) / rate < room:
-                leaving, room = k, max(0.0, (upper[k] - beta[k]) / rate)
-            elif rate < 0.0 and (lower[k] - beta[k]) / rate < room:
-                leaving, room = k, max(0.0, (lower[k] - beta[k]) / rate)
-    for k in range(m):
-        if is_in[k]:
-            beta[k] += room * beta_rate[k]
-    if leaving == i:
-        beta[i] = upper[i] if sense > 0.0 else lower[i]
-        return n_in, n_changed, i
-    beta[i] += sense * room
-    beta[leaving] = upper[leaving] if beta_rate[leaving] > 0.0 else lower[leaving]
-    residual[leaving] = 0.0
-    n_changed = toggle(i, is_in, changed, n_changed)
-    n_changed = toggle(leaving, is_in, changed, n_changed)
-    return n_in, n_changed, leaving
+        beta_rate[changed[a]] = 0.0 if base.is_in[changed[a]] else weights[a]
+    beta_rate[i] = sense
+    return sense * (weights[own] if own >= 0 else output[i])
 
 
 @compiled
-def enter_each(  # type: ignore[no-untyped-def]
-    candidates,
-    W,
-    base_in,
-    lower,
-    upper,
-    beta,
-    residual,
-    is_in,
-    changed,
-    flat,
-    work,
-    A,
-    pivots,
-    weights,
-):
+def enter(base, frozen, i, state, n_in, n_changed, scratch):  # type: ignore[no-untyped-def]
+    """Bring point i in; if it depends on those in, exchange it for one of them.
+
+    A dependent point can take up weight without changing any decision value: it moves
+    inwards, the others make room, until one of them (or i itself) reaches a bound.
+
+    Returns
+    -------
+    (n_in, n_changed, point that has just left or -1)
+    """
+    beta, beta_rate = state.beta, scratch.beta_rate
+    if n_in == 0:
+        return 1, toggle(i, state.is_in, state.changed, n_changed), -1
+    sense = 1.0 if beta[i] == base.lower[i] else -1.0
+    if _response(base, i, sense, state, n_changed, scratch) > base.flat:
+        return n_in + 1, toggle(i, state.is_in, state.changed, n_changed), -1
+    leaving, room = i, base.upper[i] - beta[i] if sense > 0.0 else beta[i] - base.lower[i]
+    for k in range(beta.shape[0]):
+        if state.is_in[k] and k != frozen and beta_rate[k] != 0.0:
+            bound = base.upper[k] if beta_rate[k] > 0.0 else base.lower[k]
+            distance = max(0.0, (bound - beta[k]) / beta_rate[k])
+            if distance < room:
+                leaving, room = k, distance
+    for k in range(beta.shape[0]):
+        if state.is_in[k] or k == i:
+            beta[k] += room * beta_rate[k]
+    if leaving == i:
+        beta[i] = base.upper[i] if sense > 0.0 else base.lower[i]
+        return n_in, n_changed, i
+    n_changed = toggle(i, state.is_in, state.changed, n_changed)
+    return n_in, _leave(base, leaving, state, n_changed, scratch), leaving
+
+
+@compiled
+def enter_each(base, candidates, state, scratch):  # type: ignore[no-untyped-def]
     """Bring points in one after the other, dependent ones by exchange; time stands still."""
-    n_changed = 0
-    n_in = 0
-    for i in range(beta.shape[0]):
-        if is_in[i]:
-            n_in += 1
+    n_in, n_changed = 0, 0
+    for i in range(state.beta.shape[0]):
+        n_in += state.is_in[i]
     for i in candidates:
-        n_in, n_changed, _ = enter(
-            i, W, base_in, lower, upper, beta, residual, is_in, n_in, changed, n_changed,
-            flat, -1, work[0], work[1], A, pivots, weights,
-        )  # fmt: skip
+        n_in, n_changed, _ = enter(base, -1, i, state, n_in, n_changed, scratch)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, expit, log_ndtr, logit
+from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["KwokLink", "Link", "SigmoidLink", "fit_sigmoid"]
+__all__ = [
+    "KwokLink",
+    "Link",
+    "SigmoidLink",
+    "class_log_odds",
+    "fit_sigmoid",
+    "fit_sigmoids",
+    "log_probabilities",
+]
 
 Array = NDArray[np.float64]
 
@@ -111,7 +120,9 @@ def fit_sigmoid(values: Array, positive: NDArray[np.bool_], weight: Array, smoot
     """
     n_positive, n_negative = float(weight[positive].sum()), float(weight[~positive].sum())
     target = np.where(
-        positive, (n_positive + smoothing) / (n_positive + 2 * smoothing), smoothing / (n_negative + 2 * smoothing)
+        positive,
+        (n_positive + smoothing) / (n_positive + 2 * smoothing),
+        smoothing / (n_negative + 2 * smoothing),
     )
     mean = np.average(values, weights=weight)
     spread = float(np.sqrt(np.average((values - mean) ** 2, weights=weight)))
@@ -126,7 +137,7 @@ def fit_sigmoid(values: Array, positive: NDArray[np.bool_], weight: Array, smoot
             "The decision values do not separate the classes: the class prior is returned as the "
             "probability. Check the features' scale, C and the kernel's parameters.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=4,
         )
         return SigmoidLink(slope=0.0, offset=prior)
     return SigmoidLink(slope=slope, offset=float(offset - slope * mean))
@@ -162,6 +173,64 @@ def _newton(values: Array, target: Array, weight: Array, offset: float) -> tuple
             break
     else:
         warnings.warn(
-            "The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning, stacklevel=3
+            "The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning, stacklevel=5
         )
     return float(parameters[0]), float(parameters[1])
+
+
+def fit_sigmoids(values: Array, y: NDArray[np.intp], weight: Array, smoothing: float) -> list[SigmoidLink]:
+    """One sigmoid for (n,) values of two classes, or one per column of (n, n_classes).
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,) or (n_samples, n_classes)
+    y : array of shape (n_samples,)
+        Class numbers.
+    weight : array of shape (n_samples,)
+    smoothing : float
+    """
+    if values.ndim == 1:
+        return [fit_sigmoid(values, y == 1, weight, smoothing)]
+    return [fit_sigmoid(values[:, k], y == k, weight, smoothing) for k in range(values.shape[1])]
+
+
+def class_log_odds(links: Sequence[Link], values: Array, variance: Array | None) -> Array:
+    """Log-odds of the positive class (one link), or of every class against the rest.
+
+    Parameters
+    ----------
+    links : sequence of Link
+        One for two classes, otherwise one per class.
+    values : array of shape (n_samples,) or (n_samples, n_classes)
+        Decision values.
+    variance : array like values, or None
+
+    Returns
+    -------
+    array of the shape of ``values``
+    """
+    if values.ndim == 1:
+        return links[0].log_odds(values, variance)
+    return np.column_stack(
+        [
+            link.log_odds(values[:, k], None if variance is None else variance[:, k])
+            for k, link in enumerate(links)
+        ]
+    )
+
+
+def log_probabilities(log_odds: Array) -> Array:
+    """Log-probabilities of all classes; one-versus-rest probabilities are normalised.
+
+    Parameters
+    ----------
+    log_odds : array of shape (n_samples,) or (n_samples, n_classes)
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+    """
+    if log_odds.ndim == 1:
+        return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
+    logs = log_expit(log_odds)
+    return np.asarray(logs - logsumexp(logs, axis=1, keepdims=True))

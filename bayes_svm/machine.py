@@ -16,10 +16,19 @@ from sklearn.utils.validation import _check_sample_weight
 
 from bayes_svm._memory import require_bytes
 from bayes_svm.kernels import Kernel, resolve_gamma
-from bayes_svm.problem import DualProblem, first_occurrences
+from bayes_svm.problem import DualProblem, copies_of_weight, first_occurrences
 from bayes_svm.solution import DualSolution, solve
 
-__all__ = ["Machine", "encode_classes", "machine_of", "row_bounds", "with_narrow_indices"]
+__all__ = [
+    "Machine",
+    "check_members",
+    "checked_square",
+    "checked_weights",
+    "encode_classes",
+    "machine_of",
+    "row_bounds",
+    "with_narrow_indices",
+]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -129,7 +138,8 @@ def _make_symmetric(gram: Array, kernel: Kernel, tile: int = 256) -> None:
             difference = float(np.abs(upper - mirrored).max())
             if difference > tolerance:
                 raise ValueError(
-                    f"The kernel {kernel} is not symmetric: k(x, z) and k(z, x) differ by up to {difference:.3g}."
+                    f"The kernel {kernel} is not symmetric: k(x, z) and k(z, x) differ by up to "
+                    f"{difference:.3g}."
                 )
             if difference > 0:
                 mirrored += upper
@@ -159,17 +169,17 @@ def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
     ValueError
         If y is not a classification target, or holds a single class.
     """
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    classes = np.unique(y[weight > 0])
+    labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+    check_classification_targets(labels)
+    classes = np.unique(labels[weight > 0])
     if len(classes) < 2:
         raise ValueError(
             f"y holds one class only ({classes[0]!r}, among rows of positive weight): a classifier "
             "needs at least 2 classes."
         )
-    numbers = np.searchsorted(classes, y)
+    numbers = np.searchsorted(classes, labels)
     known = numbers < len(classes)
-    known[known] = classes[numbers[known]] == y[known]
+    known[known] = classes[numbers[known]] == labels[known]
     return classes, np.where(known, numbers, -1)
 
 
@@ -211,6 +221,17 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> Array:
     return weight
 
 
+def check_members(classes: NDArray[Any], y: Indices, weight: Array) -> None:
+    """Raise ValueError unless every class has two members, a row of weight 2 counting as two."""
+    used = weight > 0
+    members = np.bincount(y[used], weights=copies_of_weight(weight[used]))
+    if members.min() < 2:
+        raise ValueError(
+            f"Class {classes[members.argmin()]!r} has 1 member: every class needs at least 2, one to "
+            "leave out and one to learn from. Merge or drop the class, or add members."
+        )
+
+
 def checked_square(X: Any, n_features: int) -> None:
     """Raise ValueError unless a precomputed training kernel is square."""
     if X.shape[0] != n_features:
@@ -241,9 +262,7 @@ def machine_of(
             f"{type(estimator).__name__} is not an SVC or BayesSVC: it has no parameter "
             f"{', '.join(missing)}. For a pipeline, pass its last step and the transformed X."
         )
-    X = with_narrow_indices(
-        check_array(X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
-    )
+    X = with_narrow_indices(check_array(X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True))
     check_consistent_length(X, y)
     weight = checked_weights(sample_weight, X)
     classes, numbers = encode_classes(y, weight)
@@ -293,7 +312,8 @@ def _coefficients_of(estimator: Any, problem: DualProblem) -> Array:
         raise ValueError("X has fewer rows than the estimator was fitted on.")
     points = problem.group[estimator.support_]
     inside = points >= 0
-    beta = np.bincount(points[inside], weights=coef[inside], minlength=len(problem.label))
+    beta = np.zeros(len(problem.label))
+    np.add.at(beta, points[inside], coef[inside])
     slack = 1e-6 * problem.bound
     if np.any(beta < problem.lower - slack) or np.any(beta > problem.upper + slack):
         raise ValueError(

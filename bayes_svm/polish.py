@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._follow import DONE, NO_WAY_ON, enter_each, follow
+from bayes_svm._follow import DONE, NO_WAY_ON, Base, Motion, Scratch, State, enter_each, follow
 from bayes_svm.problem import DualProblem, Indices
 from bayes_svm.tableau import DEPENDENT, FreeSystem, Tableau, diagonal_scale, independent_points
 
-__all__ = ["Polished", "Workspace", "margin_targets", "optimality_violation", "polish"]
+__all__ = ["Polished", "margin_targets", "optimality_violation", "polish", "scratch"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -55,15 +55,16 @@ class Polished:
     reason: str | None
 
 
-class Workspace:
-    """Scratch arrays of the compiled loops, for a number of rows and of changes."""
-
-    def __init__(self, n_rows: int, capacity: int) -> None:
-        self.changed = np.empty(capacity, dtype=np.int64)
-        self.work = np.empty((3, n_rows + 1))
-        self.A = np.empty((capacity, capacity))
-        self.pivots = np.empty(capacity, dtype=np.int64)
-        self.weights = np.empty(capacity)
+def scratch(n_rows: int, capacity: int) -> Scratch:
+    """Scratch memory of the compiled loops, for a number of rows and of changes."""
+    return Scratch(
+        output=np.empty(n_rows + 1),
+        beta_rate=np.empty(n_rows),
+        residual_rate=np.empty(n_rows),
+        A=np.empty((capacity, capacity)),
+        pivots=np.empty(capacity, dtype=np.int64),
+        weights=np.empty(capacity),
+    )
 
 
 def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) -> Polished:
@@ -127,18 +128,13 @@ def _independent_free(problem: DualProblem, beta: Array) -> tuple[Array, Indices
     tableau = Tableau.sweep(problem.gram, FreeSystem(problem.gram, free, scale), dependent)
     if tableau.W[:-1, :-1].diagonal()[len(free) :].min() < -INDEFINITE * scale:
         raise np.linalg.LinAlgError("the kernel is not positive semi-definite")
-    rows = tableau.rows
-    space = Workspace(len(rows), 2 * len(free) + 4)
-    is_in = tableau.base_in
-    state = beta[rows]
-    enter_each(
-        np.arange(len(free), len(rows)), tableau.W, tableau.base_in, lower[rows], upper[rows], state,
-        np.zeros(len(rows)), is_in, space.changed, DEPENDENT * scale, space.work, space.A, space.pivots,
-        space.weights,
-    )  # fmt: skip
+    rows, capacity = tableau.rows, 2 * len(free) + 4
+    base = Base(tableau.W, tableau.base_in, lower[rows], upper[rows], DEPENDENT * scale)
+    state = State(beta[rows], np.zeros(len(rows)), tableau.base_in, np.empty(capacity, dtype=np.int64))
+    enter_each(base, np.arange(len(free), len(rows)), state, scratch(len(rows), capacity))
     beta = beta.copy()
-    beta[rows] = state
-    return beta, np.sort(rows[is_in])
+    beta[rows] = state.beta
+    return beta, np.sort(rows[state.is_in])
 
 
 def _first_to_move(beta: Array, gradient: Array, lower: Array, upper: Array) -> Indices:
@@ -168,20 +164,24 @@ def _round(
     near &= upper > lower
     tableau = Tableau.sweep(problem.gram, FreeSystem(problem.gram, free, scale), np.flatnonzero(near))
     rows, n_free = tableau.rows, tableau.n_free
-    drift, state = drift[rows], beta[rows]
-    start_residual = residual[rows] + drift
-    start_residual[:n_free] = 0.0
-    space = Workspace(len(rows), MAX_CHANGES)
-    is_in = tableau.base_in
-    _, _, _, events, outcome = follow(
-        tableau.W, tableau.base_in, tableau.W[:, :n_free] @ drift[:n_free],
-        np.where(is_in, 0.0, drift), drift, 0.0, -1, 1.0, lower[rows], upper[rows], state, start_residual,
-        is_in, space.changed, 0, DEPENDENT * scale, 20 * len(rows) + 1000, space.work, space.A,
-        space.pivots, space.weights,
-    )  # fmt: skip
+    drift = drift[rows]
+    start = residual[rows] + drift
+    start[:n_free] = 0.0
+    base = Base(tableau.W, tableau.base_in, lower[rows], upper[rows], DEPENDENT * scale)
+    motion = Motion(
+        direction=tableau.W[:, :n_free] @ drift[:n_free],
+        goal=np.append(np.where(tableau.base_in, 0.0, drift), 0.0),
+        drift=drift,
+        needed=0.0,
+        frozen=-1,
+    )
+    state = State(beta[rows], start, tableau.base_in, np.empty(MAX_CHANGES, dtype=np.int64))
+    _, events, outcome = follow(
+        base, motion, state, 0, 1.0, 20 * len(rows) + 1000, scratch(len(rows), MAX_CHANGES)
+    )
     beta = beta.copy()
-    beta[rows] = state
-    return beta, np.sort(rows[is_in]), events, outcome
+    beta[rows] = state.beta
+    return beta, np.sort(rows[state.is_in]), events, outcome
 
 
 def _resolved(problem: DualProblem, targets: Array, beta: Array, free: Indices) -> tuple[Array, Array]:

@@ -13,10 +13,10 @@ from scipy.special import expit
 
 from bayes_svm.kernels import Kernel
 from bayes_svm.machine import Machine
-from bayes_svm.problem import DualProblem
+from bayes_svm.problem import DualProblem, copies_of_weight
 from bayes_svm.solution import DualSolution
 
-__all__ = ["Posterior", "hinge_curvature", "posterior_of"]
+__all__ = ["Posterior", "hinge_curvature", "left_out_variance", "posterior_of"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -147,3 +147,21 @@ def posterior_of(machine: Machine, problem: DualProblem, solution: DualSolution,
         curvature=curvature[active],
         lam=1.0 / C,
     )
+
+
+def left_out_variance(
+    machine: Machine, posteriors: list[Posterior], solutions: list[DualSolution], C: float
+) -> Array:
+    """Posterior variance at every training row without one copy of the row itself.
+
+    Returns
+    -------
+    array of shape (n_samples,) or (n_samples, n_classes)
+    """
+    unit = machine.row_bound / (C * copies_of_weight(machine.weight))
+    columns = []
+    for k, solution in enumerate(solutions):
+        side = np.where(machine.y == (1 if len(solutions) == 1 else k), 1.0, -1.0)
+        curvature = unit * hinge_curvature(side * machine.values_on_rows(solution))
+        columns.append(posteriors[k].variance_without_own_row(machine.X, curvature))
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)

@@ -107,7 +107,7 @@ class DualProblem:
         rows = present // 2
         full_group = np.full(len(key), -1, dtype=np.intp)
         full_group[key >= 0] = group
-        bound = np.bincount(group, weights=row_bound[key >= 0], minlength=len(present))
+        bound: Array = np.bincount(group, weights=row_bound[key >= 0], minlength=len(present)).astype(float)
         whole = len(rows) == len(gram) and bool(np.all(rows == np.arange(len(rows))))
         return cls(
             gram=gram if whole else gram[np.ix_(rows, rows)],

@@ -187,7 +187,9 @@ def solve(
             f"stopped after max_iter={max_iter} steps with a violation of {violation:.2g}: "
             "raise max_iter, scale the features, or lower C"
         )
-        return _assemble(problem, beta, np.flatnonzero((beta > lower) & (beta < upper)), steps, 0, reason, 0.0)
+        return _assemble(
+            problem, beta, np.flatnonzero((beta > lower) & (beta < upper)), steps, 0, reason, 0.0
+        )
     pivots = 0
     for tie_break in TIE_BREAKS:
         polished = polish(problem, margin_targets(problem.label, tie_break), beta, float(violation))
@@ -225,7 +227,9 @@ def _assemble(
     kkt = max(float(residual.max()), abs(float(beta.sum())))
     scale = max(1.0, float(np.abs(values).max()))
     if reason is None and kkt > EXACT_RESIDUAL * scale:
-        reason = f"the KKT residual {kkt:.2g} exceeds {EXACT_RESIDUAL * scale:.2g}: the kernel is ill-conditioned"
+        reason = (
+            f"the KKT residual {kkt:.2g} exceeds {EXACT_RESIDUAL * scale:.2g}: the kernel is ill-conditioned"
+        )
     primal, dual = objectives(problem, beta, values, intercept)
     return DualSolution(
         beta=beta,

@@ -8,8 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.special import log_expit, logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -17,17 +15,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayes_svm.kernels import KERNEL_NAMES, Kernel, resolve_gamma
 from bayes_svm.leave_one_out import read_machine, warn_if_inexact
 from bayes_svm.leave_one_out.result import LeaveOneOut
-from bayes_svm.links import KwokLink, Link, fit_sigmoid
+from bayes_svm.links import KwokLink, Link, class_log_odds, fit_sigmoids, log_probabilities
 from bayes_svm.machine import (
     Machine,
+    check_members,
     checked_square,
     checked_weights,
     encode_classes,
     row_bounds,
     with_narrow_indices,
 )
-from bayes_svm.posterior import hinge_curvature, posterior_of
-from bayes_svm.problem import copies_of_weight
+from bayes_svm.posterior import left_out_variance, posterior_of
 from bayes_svm.solution import DualSolution, solve
 
 __all__ = ["BayesSVC"]
@@ -270,13 +268,17 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         self.leave_one_out_ = read_machine(machine, solutions, max_iter=self.max_iter, n_jobs=self.n_jobs)
         self.loo_decision_values_ = self.leave_one_out_.decision_values
         self._posteriors = [
-            posterior_of(machine, machine.problem(k), solution, self.C) for k, solution in enumerate(solutions)
+            posterior_of(machine, machine.problem(k), solution, self.C)
+            for k, solution in enumerate(solutions)
         ]
         links = self._fitted_links(machine, self.leave_one_out_)
         self.solution_ = solutions[0] if machine.n_problems == 1 else solutions
         self.link_ = links[0] if machine.n_problems == 1 else links
-        variance = self._left_out_variance(machine, solutions) if self._needs_variance() else None
-        self.loo_proba_ = np.exp(self._log_probabilities(self.loo_decision_values_, variance))
+        variance = None
+        if links[0].needs_variance:
+            variance = left_out_variance(machine, self._posteriors, solutions, self.C)
+        log_odds = class_log_odds(links, self.loo_decision_values_, variance)
+        self.loo_proba_ = np.exp(log_probabilities(log_odds))
         if self.verbose:
             self._report_fit(solutions)
         return self
@@ -299,10 +301,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             per class against the rest.
         """
         X = self._checked(X)
-        values = self._margins(X)
-        if values.ndim == 1:
-            return values
-        return self._log_odds(values, self._variance(X) if self._needs_variance() else None)
+        return self._margins(X) if len(self.classes_) == 2 else self._log_odds(X)
 
     def posterior_variance(self, X: Any) -> Array:
         """Posterior variance of the decision values, in the evidence framework.
@@ -334,7 +333,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         array of shape (n_samples, n_classes)
         """
         X = self._checked(X)
-        return self._log_probabilities(self._margins(X), self._variance(X) if self._needs_variance() else None)
+        return log_probabilities(self._log_odds(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of every class.
@@ -381,12 +380,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             checked_square(X, X.shape[1])
         weight = checked_weights(sample_weight, X)
         classes, numbers = encode_classes(y, weight)
-        members = np.bincount(numbers[weight > 0], weights=copies_of_weight(weight[weight > 0]))
-        if members.min() < 2:
-            raise ValueError(
-                f"Class {classes[members.argmin()]!r} has 1 member: every class needs at least 2, one to "
-                "leave out and one to learn from. Merge or drop the class, or add members."
-            )
+        check_members(classes, numbers, weight)
         kernel = Kernel(
             self.kernel, gamma=resolve_gamma(self.gamma, X, weight), degree=self.degree, coef0=self.coef0
         )
@@ -421,21 +415,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
                 )
             return [KwokLink()] * machine.n_problems
         weight = machine.row_bound / self.C
-        if machine.n_problems == 1:
-            return [fit_sigmoid(loo.decision_values, machine.y == 1, weight, self.smoothing)]
-        return [
-            fit_sigmoid(loo.decision_values[:, k], machine.y == k, weight, self.smoothing)
-            for k in range(machine.n_problems)
-        ]
-
-    def _left_out_variance(self, machine: Machine, solutions: list[DualSolution]) -> Array:
-        unit = machine.row_bound / (self.C * copies_of_weight(machine.weight))
-        columns = []
-        for k, solution in enumerate(solutions):
-            side = np.where(machine.y == (1 if len(solutions) == 1 else k), 1.0, -1.0)
-            curvature = unit * hinge_curvature(side * machine.values_on_rows(solution))
-            columns.append(self._posteriors[k].variance_without_own_row(machine.X, curvature))
-        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+        return [*fit_sigmoids(loo.decision_values, machine.y, weight, self.smoothing)]
 
     def _margins(self, X: Any) -> Array:
         """Decision values ``f``: (n_samples,) or (n_samples, n_classes) one-versus-rest."""
@@ -448,26 +428,10 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         columns = [posterior.variance(X) for posterior in self._posteriors]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
-    def _needs_variance(self) -> bool:
-        return any(link.needs_variance for link in np.atleast_1d(self.link_))
-
-    def _log_odds(self, values: Array, variance: Array | None) -> Array:
-        """Log-odds of ``classes_[1]``, or of every class against the rest."""
-        if values.ndim == 1:
-            return np.asarray(self.link_.log_odds(values, variance))
-        return np.column_stack(
-            [
-                link.log_odds(values[:, k], None if variance is None else variance[:, k])
-                for k, link in enumerate(self.link_)
-            ]
-        )
-
-    def _log_probabilities(self, values: Array, variance: Array | None) -> Array:
-        log_odds = self._log_odds(values, variance)
-        if log_odds.ndim == 1:
-            return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
-        logs = log_expit(log_odds)
-        return np.asarray(logs - logsumexp(logs, axis=1, keepdims=True))
+    def _log_odds(self, X: Any) -> Array:
+        links = self.link_ if isinstance(self.link_, list) else [self.link_]
+        variance = self._variance(X) if links[0].needs_variance else None
+        return class_log_odds(links, self._margins(X), variance)
 
     def _report_fit(self, solutions: list[DualSolution]) -> None:
         for k, solution in enumerate(solutions):

@@ -122,7 +122,7 @@ def xi_alpha(
     >>> from bayes_svm import xi_alpha
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> estimate = xi_alpha(SVC(C=1.0), scale(X), y)
-    >>> estimate.error >= 0.0211, estimate.stable
+    >>> estimate.error >= 0.0228, estimate.stable
     (True, True)
     """
     if not 0 < rho <= 2:
@@ -167,9 +167,7 @@ def _r_delta_squared(machine: Machine) -> float:
     return float(np.diagonal(gram).max() - gram.min())
 
 
-def span_estimate(
-    estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> Span:
+def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Span:
     """Estimate leave-one-out decision values with the set of free points frozen.
 
     One inverse of the free block of the kernel matrix. Unlike the xi-alpha estimate it is
@@ -205,7 +203,7 @@ def span_estimate(
     >>> from bayes_svm import span_estimate
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> round(span_estimate(SVC(C=1.0), scale(X), y).error, 4)
-    0.0211
+    0.0246
     """
     machine, solutions = machine_of(estimator, X, y, sample_weight)
     columns = []

@@ -2,145 +2,116 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from bayes_svm._compiled import compiled
-from bayes_svm._follow import combine, factorise_changed, follow, solve_factorised
+from bayes_svm._follow import Motion, combine, factorise_changed, follow, solve_factorised, toggle
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+
+class Cases(NamedTuple):
+    """The paths of one batch."""
+
+    sources: Numbers  # row of the tableau whose coefficient shrinks, -1 for a point without a row
+    columns: Array  # (n_paths, m + 1) tableau column of each bounded source, zero for free ones
+    signs: Array  # label of the source
+    amounts: Array  # how much of its alpha goes
+    exact_amounts: Array  # the same at the exact targets
+
+
+class Ends(NamedTuple):
+    """Where the paths of one batch ended."""
+
+    changes: Array  # (n_paths, m) change of beta from the exact base
+    intercepts: Array  # change of the intercept
+    events: Numbers
+    outcomes: Numbers
+
+
+@compiled
+def _count_flips(base, source, state, exact_beta, n_changed, direction):  # type: ignore[no-untyped-def]
+    """Add to ``direction`` what out-points did that went from one bound to the other."""
+    for k in range(state.beta.shape[0]):
+        if not base.is_in[k] and k != source and not state.is_in[k] and state.beta[k] != exact_beta[k]:
+            for i in range(direction.shape[0]):
+                direction[i] += (state.beta[k] - exact_beta[k]) * base.W[k, i]
 
 
 @compiled
 def _exact_change(  # type: ignore[no-untyped-def]
-    W,
-    base_in,
-    own_column,
-    source,
-    sign,
-    amount,
-    beta,
-    exact_beta,
-    exact_residual,
-    changed,
-    n_changed,
-    A,
-    pivots,
-    weights,
-    direction,
-    output,
-    change,
+    base, source, sign, amount, state, exact_beta, exact_residual, n_changed, direction, scratch, change
 ):
     """Change of beta and intercept from the exact base to the partition the path ended in.
 
     The path itself ran on perturbed targets; its last partition is solved once more at the
     exact ones. Writes the change of every row's beta, returns that of the intercept.
     """
-    m = beta.shape[0]
-    for k in range(m + 1):
-        direction[k] = -sign * amount * own_column[k]
-    for k in range(m):
-        # A dependent point can have moved from one bound to the other.
-        if not base_in[k] and k != source and beta[k] != exact_beta[k]:
-            moved = True
-            for a in range(n_changed):
-                if changed[a] == k:
-                    moved = False
-            if moved:
-                for i in range(m + 1):
-                    direction[i] += (beta[k] - exact_beta[k]) * W[k, i]
+    output, _, _, A, pivots, weights = scratch
+    changed, beta = state.changed, state.beta
+    _count_flips(base, source, state, exact_beta, n_changed, direction)
     for a in range(n_changed):
         k = changed[a]
         if k == source:
             goal = sign * amount
-        elif base_in[k]:
+        elif base.is_in[k]:
             goal = exact_beta[k] - beta[k]
         else:
             goal = -exact_residual[k]
         weights[a] = goal - direction[k]
-    if not factorise_changed(W, changed, n_changed, A, pivots):
+    if not factorise_changed(base.W, changed, n_changed, A, pivots):
         return np.nan
     solve_factorised(A, pivots, weights, n_changed)
-    combine(W, direction, changed, weights, n_changed, output)
-    for k in range(m):
-        change[k] = -output[k] if base_in[k] else beta[k] - exact_beta[k]
+    combine(base.W, direction, changed, weights, n_changed, output)
+    for k in range(beta.shape[0]):
+        change[k] = -output[k] if base.is_in[k] else beta[k] - exact_beta[k]
     for a in range(n_changed):
         k = changed[a]
-        if base_in[k]:
-            change[k] = beta[k] - exact_beta[k]
-        else:
-            change[k] = weights[a]
+        change[k] = beta[k] - exact_beta[k] if base.is_in[k] else weights[a]
     if source >= 0:
         change[source] = -sign * amount
-    return -output[m]
+    return -output[output.shape[0] - 1]
+
+
+@compiled
+def _scale(column, factor, out):  # type: ignore[no-untyped-def]
+    """``out = factor * column``."""
+    for k in range(out.shape[0]):
+        out[k] = factor * column[k]
 
 
 @compiled
 def shrink_each(  # type: ignore[no-untyped-def]
-    W,
-    base_in,
-    sources,
-    columns,
-    signs,
-    amounts,
-    exact_amounts,
-    lower,
-    upper,
-    base_beta,
-    base_residual,
-    exact_beta,
-    exact_residual,
-    flat,
-    max_events,
-    capacity,
-    changes,
-    intercepts,
-    n_free,
-    events,
-    outcomes,
+    base, cases, base_beta, base_residual, exact_beta, exact_residual, max_events, state, scratch, ends
 ):
-    """Run one path for each source; rows of ``changes`` receive the change of beta.
-
-    Parameters
-    ----------
-    sources : row of the tableau whose coefficient shrinks, or -1 for a point without a row
-    columns : (n_paths, m + 1) tableau column of each bounded source (zero for free ones)
-    signs, amounts : label of the source and how much of its alpha goes, in the base
-    exact_amounts : the same at the exact targets
-    """
+    """Run one path for each source, from the perturbed base, and write where it ends."""
     m = base_beta.shape[0]
-    work = np.empty((3, m + 1))
-    direction = np.empty(m + 1)
-    beta, residual = np.empty(m), np.empty(m)
-    is_in = np.empty(m, dtype=np.bool_)
-    changed = np.empty(capacity, dtype=np.int64)
-    A = np.empty((capacity, capacity))
-    pivots = np.empty(capacity, dtype=np.int64)
-    weights = np.empty(capacity)
-    goal, drift = np.zeros(m + 1), np.zeros(m)
-    for p in range(sources.shape[0]):
-        source, sign = sources[p], signs[p]
-        beta[:] = base_beta
-        residual[:] = base_residual
-        is_in[:] = base_in
+    direction, goal, drift = np.empty(m + 1), np.zeros(m + 1), np.zeros(m)
+    for p in range(cases.sources.shape[0]):
+        source, sign = cases.sources[p], cases.signs[p]
+        # Element by element: slices and array expressions compile to far more code.
+        for k in range(m):
+            state.beta[k], state.residual[k] = base_beta[k], base_residual[k]
+            state.is_in[k] = base.is_in[k]
+        _scale(cases.columns[p], -sign, direction)
         n_changed = 0
-        for k in range(m + 1):
-            direction[k] = -sign * columns[p, k]
-        if source >= 0 and base_in[source]:
-            is_in[source] = False
-            changed[0] = source
-            n_changed = 1
+        if source >= 0 and base.is_in[source]:
+            n_changed = toggle(source, state.is_in, state.changed, n_changed)
             goal[source] = sign
-        _, _, n_changed, events[p], outcomes[p] = follow(
-            W, base_in, direction, goal, drift, sign, source, amounts[p], lower, upper, beta,
-            residual, is_in, changed, n_changed, flat, max_events, work, A, pivots, weights,
-        )  # fmt: skip
+        motion = Motion(direction, goal, drift, sign, source)
+        n_changed, ends.events[p], ends.outcomes[p] = follow(
+            base, motion, state, n_changed, cases.amounts[p], max_events, scratch
+        )
         if source >= 0:
             goal[source] = 0.0
-        n_free[p] = 0
-        for k in range(m):
-            if is_in[k]:
-                n_free[p] += 1
-        intercepts[p] = _exact_change(
-            W, base_in, columns[p], source, sign, exact_amounts[p], beta, exact_beta, exact_residual,
-            changed, n_changed, A, pivots, weights, direction, work[0], changes[p],
+        _scale(cases.columns[p], -sign * cases.exact_amounts[p], direction)
+        ends.intercepts[p] = _exact_change(
+            base, source, sign, cases.exact_amounts[p], state, exact_beta, exact_residual, n_changed,
+            direction, scratch, ends.changes[p],
         )  # fmt: skip
 
 

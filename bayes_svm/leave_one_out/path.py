@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
-from bayes_svm._follow import DONE
+from bayes_svm._follow import DONE, Base, State
 from bayes_svm._memory import require_bytes
-from bayes_svm.leave_one_out._shrink import check_ends, shrink_each
+from bayes_svm.leave_one_out._shrink import Cases, Ends, check_ends, shrink_each
 from bayes_svm.leave_one_out.retrain import LeftOut, retrain
-from bayes_svm.polish import coefficients_of_partition, margin_targets
+from bayes_svm.polish import coefficients_of_partition, margin_targets, scratch
 from bayes_svm.problem import DualProblem, Indices
 from bayes_svm.solution import AT_BOUND, DualSolution, pinning_points
 from bayes_svm.tableau import DEPENDENT, FreeSystem, Tableau, diagonal_scale
@@ -128,7 +131,9 @@ def shrink_paths(
         tableau = base.tableau(rows)
         for start in range(0, len(pending), BATCH):
             batch = pending[start : start + BATCH]
-            for k, outcome in zip(batch, _batch(base, tableau, points[batch], removed[batch], n_jobs), strict=True):
+            for k, outcome in zip(
+                batch, _batch(base, tableau, points[batch], removed[batch], n_jobs), strict=True
+            ):
                 if outcome is not None:
                     results[int(k)] = outcome
         pending = np.array([k for k in pending if int(k) not in results], dtype=np.intp)
@@ -149,28 +154,43 @@ def _batch(
     position = np.full(len(problem.label), -1)
     position[rows] = np.arange(len(rows))
     sources = position[points]
-    signs = problem.label[points]
     rest = np.maximum(0.0, problem.bound[points] - removed)
     amounts = np.abs(base.beta[points]) - rest
     exact_amounts = np.abs(base.exact_beta[points]) - rest
     columns = _source_columns(base, tableau, points, sources)
-    n_paths = len(points)
-    changes = np.zeros((n_paths, len(rows)))
-    intercepts = np.zeros(n_paths)
-    n_free, events, outcomes = (np.zeros(n_paths, dtype=np.int64) for _ in range(3))
+    n_paths, m = len(points), len(rows)
+    ends = Ends(
+        changes=np.zeros((n_paths, m)),
+        intercepts=np.zeros(n_paths),
+        events=np.zeros(n_paths, dtype=np.int64),
+        outcomes=np.zeros(n_paths, dtype=np.int64),
+    )
+    cases = Cases(sources, columns, problem.label[points], amounts, exact_amounts)
+    loop = Base(W, tableau.base_in, base.lower[rows], base.upper[rows], base.flat)
     jobs = effective_n_jobs(n_jobs)
-    parts = [p for p in np.array_split(np.arange(n_paths), jobs) if len(p)]
+    bounds = np.linspace(0, n_paths, jobs + 1).astype(int)
     Parallel(n_jobs=jobs, prefer="threads", require="sharedmem")(
         delayed(shrink_each)(
-            W, tableau.base_in, sources[p], columns[p], signs[p], amounts[p], exact_amounts[p],
-            base.lower[rows], base.upper[rows], base.beta[rows], base.residual[rows],
-            base.exact_beta[rows], base.exact_residual[rows], base.flat, MAX_EVENTS, CAPACITY,
-            changes[p[0] : p[-1] + 1], intercepts[p[0] : p[-1] + 1], n_free[p[0] : p[-1] + 1],
-            events[p[0] : p[-1] + 1], outcomes[p[0] : p[-1] + 1],
+            loop,
+            _part(cases, first, last),
+            base.beta[rows],
+            base.residual[rows],
+            base.exact_beta[rows],
+            base.exact_residual[rows],
+            MAX_EVENTS,
+            State(np.empty(m), np.empty(m), np.empty(m, dtype=bool), np.empty(CAPACITY, dtype=np.int64)),
+            scratch(m, CAPACITY),
+            _part(ends, first, last),
         )
-        for p in parts
-    )  # fmt: skip
-    return _verified(base, rows, points, rest, changes, intercepts, events, outcomes)
+        for first, last in pairwise(bounds)
+        if first < last
+    )
+    return _verified(base, rows, points, rest, ends)
+
+
+def _part(arrays: Any, first: int, last: int) -> Any:
+    """The same named tuple, each array cut to some of the paths."""
+    return type(arrays)(*(array[first:last] for array in arrays))
 
 
 def _source_columns(base: _Base, tableau: Tableau, points: Indices, sources: Indices) -> Array:
@@ -190,10 +210,7 @@ def _verified(
     rows: Indices,
     points: Indices,
     rest: Array,
-    changes: Array,
-    intercepts: Array,
-    events: Indices,
-    outcomes: Indices,
+    ends: Ends,
 ) -> list[LeftOut | None]:
     """Values at the ends of paths, each checked for optimality on every point.
 
@@ -202,16 +219,16 @@ def _verified(
     """
     problem = base.problem
     delta = np.zeros((len(points), len(problem.label)))
-    delta[:, rows] = changes
+    delta[:, rows] = ends.changes
     own = np.arange(len(points))
     delta[own, points] = problem.label[points] * rest - base.exact_beta[points]
     # Most changes are of the same few points: one product for these, one column for each other.
     shared = np.zeros(len(problem.label), dtype=bool)
-    shared[rows] = np.any(changes, axis=0)
+    shared[rows] = np.any(ends.changes, axis=0)
     values = delta[:, shared] @ problem.gram[shared]
     alone = np.flatnonzero(~shared[points])
     values[alone] += delta[alone, points[alone], None] * problem.gram[points[alone]]
-    values += problem.label + base.exact_residual + intercepts[:, None]
+    values += problem.label + base.exact_residual + ends.intercepts[:, None]
     n_paths = len(points)
     kkt, gap, scale = (np.empty(n_paths) for _ in range(3))
     free = np.zeros(n_paths, dtype=np.bool_)
@@ -221,12 +238,12 @@ def _verified(
         delta, values, problem.label, base.lower, base.upper, points, rest, AT_BOUND,
         kkt, gap, scale, free, low, high,
     )  # fmt: skip
-    good = (outcomes == DONE) & np.isfinite(intercepts) & (kkt <= VERIFIED * scale)
+    good = (ends.outcomes == DONE) & np.isfinite(ends.intercepts) & (kkt <= VERIFIED * scale)
     return [
         LeftOut(
             value=float(values[k, point]),
             status="unstable" if not free[k] and high[k] - low[k] > VERIFIED else "path",
-            events=int(events[k]),
+            events=int(ends.events[k]),
             kkt_residual=float(kkt[k]),
             gap=float(gap[k]),
         )

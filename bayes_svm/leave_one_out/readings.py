@@ -60,9 +60,7 @@ def read_rows(
     n_rows = len(problem.group)
     rows = np.flatnonzero(problem.group >= 0)
     unit = problem.row_bound[rows] / copies_of_weight(weight[rows])
-    cases, case_of_row = np.unique(
-        np.column_stack([problem.group[rows], unit]), axis=0, return_inverse=True
-    )
+    cases, case_of_row = np.unique(np.column_stack([problem.group[rows], unit]), axis=0, return_inverse=True)
     points, units = cases[:, 0].astype(np.intp), cases[:, 1]
     outcomes = _outcomes(problem, solution, points, units, method, max_iter, n_jobs)
     case_of_row = case_of_row.ravel()
@@ -104,7 +102,9 @@ def _outcomes(
     for k in np.flatnonzero(last_of_class):
         results[k] = LeftOut(-float(problem.label[points[k]]), "one-class", 0, 0.0, 0.0)
     unchanged = np.flatnonzero(untouched & ~last_of_class)
-    for k, value in zip(unchanged, _unchanged_values(problem, solution, points[unchanged], rest[unchanged]), strict=True):
+    for k, value in zip(
+        unchanged, _unchanged_values(problem, solution, points[unchanged], rest[unchanged]), strict=True
+    ):
         status = "unchanged" if solution.exact else "inexact"
         if not solution.stable:
             status = "unstable"
@@ -114,7 +114,9 @@ def _outcomes(
         done = shrink_paths(problem, solution, points[touched], (bound - rest)[touched], n_jobs=n_jobs)
     else:
         start = solution if method == "path" else None
-        done = [retrain(problem, int(points[k]), float(rest[k]), start=start, max_iter=max_iter) for k in touched]
+        done = [
+            retrain(problem, int(points[k]), float(rest[k]), start=start, max_iter=max_iter) for k in touched
+        ]
     for k, outcome in zip(touched, done, strict=True):
         results[k] = outcome
     return [result for result in results if result is not None]
