@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from bayes_svm._compiled import compiled
 
+NO_RATE = 1e-9  # share of the fastest rate below which a rate is rounding
 DONE, TOO_MANY_CHANGES, TOO_MANY_EVENTS, NO_WAY_ON = 0, 1, 2, 3
 
 Array = NDArray[np.float64]
@@ -229,6 +230,8 @@ def follow(base, motion, state, n_changed, end, max_events, scratch):  # type: i
         if n_changed + 2 > capacity:
             return n_changed, events, TOO_MANY_CHANGES
         remaining = end - time
+        if remaining <= 0.0:
+            return n_changed, events, DONE
         if n_in == 0 and motion.needed != 0.0:
             point, wait = _move_intercept(base, motion, state), 0.0
             if point < 0:
@@ -318,8 +321,13 @@ def enter(base, frozen, i, state, n_in, n_changed, scratch):  # type: ignore[no-
     if _response(base, i, sense, state, n_changed, scratch) > base.flat:
         return n_in + 1, toggle(i, state.is_in, state.changed, n_changed), -1
     leaving, room = i, base.upper[i] - beta[i] if sense > 0.0 else beta[i] - base.lower[i]
+    fastest = 1.0
     for k in range(beta.shape[0]):
-        if state.is_in[k] and k != frozen and beta_rate[k] != 0.0:
+        if state.is_in[k]:
+            fastest = max(fastest, abs(beta_rate[k]))
+    for k in range(beta.shape[0]):
+        # One whose rate is rounding is no part of the dependence: without it the rest would stay dependent.
+        if state.is_in[k] and k != frozen and abs(beta_rate[k]) > NO_RATE * fastest:
             bound = base.upper[k] if beta_rate[k] > 0.0 else base.lower[k]
             distance = max(0.0, (bound - beta[k]) / beta_rate[k])
             if distance < room:

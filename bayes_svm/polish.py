@@ -164,15 +164,16 @@ def _round(
     near &= upper > lower
     tableau = Tableau.sweep(problem.gram, FreeSystem(problem.gram, free, scale), np.flatnonzero(near))
     rows, n_free = tableau.rows, tableau.n_free
+    lacking = -float(beta.sum())  # rounding, or what the clipping of an earlier round took
     drift = drift[rows]
     start = residual[rows] + drift
     start[:n_free] = 0.0
     base = Base(tableau.W, tableau.base_in, lower[rows], upper[rows], DEPENDENT * scale)
     motion = Motion(
-        direction=tableau.W[:, :n_free] @ drift[:n_free],
+        direction=tableau.W[:, :n_free] @ drift[:n_free] + lacking * tableau.W[:, -1],
         goal=np.append(np.where(tableau.base_in, 0.0, drift), 0.0),
         drift=drift,
-        needed=0.0,
+        needed=lacking,
         frozen=-1,
     )
     state = State(beta[rows], start, tableau.base_in, np.empty(MAX_CHANGES, dtype=np.int64))

@@ -18,7 +18,8 @@ Mask = NDArray[np.bool_]
 
 EXACT_RESIDUAL = 1e-9  # a solution is exact below this multiple of its scale
 TIE_BREAKS = (1e-7, 1e-9, 1e-11)  # tried in turn until the unperturbed solution is exact
-AT_BOUND = 1e-9  # share of its bound within which a coefficient counts as being there
+ROUNDING_SHARE, MOST_ROUNDING = 1e-5, 100.0  # see DualSolution.scale
+AT_BOUND = 1e-9  # see bound_slack
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class DualSolution:
     kkt_residual : float
         Largest violation of the optimality conditions, in units of the decision value.
     scale : float
-        Size of the numbers the residual is made of: ``max(1, max |f|)``.
+        Size of the numbers the residual is made of: the larger of 1 and ``max |f|``; or, up to
+        100 times that, 1e-5 of the largest ``sum |beta k|``, whose rounding no solver can undo.
     primal, dual : float
         Objective values ``|w|^2 / 2 + sum C xi`` and ``sum alpha - |w|^2 / 2``.
     smo_steps, pivots : int
@@ -100,13 +102,13 @@ class DualSolution:
     @property
     def n_free(self) -> int:
         """Number of points strictly between their bounds."""
-        margin = AT_BOUND * self.bound
+        margin = bound_slack(self.beta, self.bound)
         return int(np.sum((self.alpha > margin) & (self.alpha < self.bound - margin)))
 
     @property
     def n_bounded(self) -> int:
         """Number of points at their upper bound."""
-        return int(np.sum(self.alpha >= (1 - AT_BOUND) * self.bound))
+        return int(np.sum(self.alpha >= self.bound - bound_slack(self.beta, self.bound)))
 
     @property
     def row_beta(self) -> Array:
@@ -118,16 +120,24 @@ class DualSolution:
         return beta
 
 
+def bound_slack(beta: Array, bound: Array) -> Array:
+    """Distance from a bound within which a coefficient counts as being on it.
+
+    Rounding is relative to the coefficients, which can be far smaller than their bounds.
+    """
+    return np.asarray(AT_BOUND * np.minimum(bound, np.abs(beta).max(initial=0.0)))
+
+
 def snapped(beta: Array, lower: Array, upper: Array) -> Array:
     """Coefficients within rounding of a bound put on it."""
-    slack = AT_BOUND * (upper - lower)
+    slack = bound_slack(beta, upper - lower)
     beta = np.where(beta <= lower + slack, lower, beta)
     return np.where(beta >= upper - slack, upper, beta)
 
 
 def intercept_interval(beta: Array, gradient: Array, lower: Array, upper: Array) -> tuple[float, float]:
     """Ends of the interval of optimal intercepts; ``gradient = K beta - label``."""
-    slack = AT_BOUND * (upper - lower)
+    slack = bound_slack(beta, upper - lower)
     at_least = -gradient[beta < upper - slack]
     at_most = -gradient[beta > lower + slack]
     return (
@@ -167,7 +177,7 @@ def solve(
     tol : float
         Violation of optimality at which the first solver hands over to the polish.
     max_iter : int
-        Limit on pair updates plus pivots; -1 for ``max(10**5, 100 n)`` pair updates and
+        Limit on pair updates plus pivots; -1 for ``max(20000, 100 n)`` pair updates and
         as many pivots as it takes.
     start : array of shape (n_points,), optional
         Feasible signed coefficients to start from.
@@ -180,7 +190,7 @@ def solve(
     lower, upper = problem.lower, problem.upper
     beta = np.zeros(len(problem.label)) if start is None else start.copy()
     gradient = problem.gram @ beta - problem.label
-    budget = max(100_000, 100 * len(beta)) if max_iter < 0 else max_iter
+    budget = max(20_000, 100 * len(beta)) if max_iter < 0 else max_iter
     violation, steps = minimise(problem.gram, beta, gradient, lower, upper, tol, budget)
     if max_iter >= 0 and steps >= max_iter and violation > tol:
         reason = (
@@ -220,12 +230,14 @@ def _assemble(
     kernel_part = problem.gram[:, used] @ beta[used]
     low, high = intercept_interval(beta, kernel_part - problem.label, lower, upper)
     intercept = (low + high) / 2
-    margin = AT_BOUND * problem.bound
+    margin = bound_slack(beta, problem.bound)
     stable = bool(np.any((beta > lower + margin) & (beta < upper - margin)))
     values = kernel_part + intercept
     residual = optimality_violation(snapped(beta, lower, upper), values - problem.label, lower, upper)
     kkt = max(float(residual.max()), abs(float(beta.sum())))
-    scale = max(1.0, float(np.abs(values).max()))
+    summands = float((np.abs(problem.gram[:, used]) @ np.abs(beta[used])).max())
+    size = max(1.0, float(np.abs(values).max()))
+    scale = min(max(size, ROUNDING_SHARE * summands), MOST_ROUNDING * size)
     if reason is None and kkt > EXACT_RESIDUAL * scale:
         reason = (
             f"the KKT residual {kkt:.2g} exceeds {EXACT_RESIDUAL * scale:.2g}: the kernel is ill-conditioned"

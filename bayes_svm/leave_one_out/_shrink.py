@@ -125,6 +125,7 @@ def check_ends(  # type: ignore[no-untyped-def]
     points,
     rest,
     at_bound,
+    least_scale,
     kkt,
     gap,
     scale,
@@ -140,11 +141,13 @@ def check_ends(  # type: ignore[no-untyped-def]
     n_paths, m = beta.shape
     for p in range(n_paths):
         lowest, highest, free = -np.inf, np.inf, False
-        worst_bound = 0.0
+        worst_bound, largest_beta = 0.0, 0.0
+        for i in range(m):
+            largest_beta = max(largest_beta, abs(beta[p, i]))
         for i in range(m):
             bound = rest[p] if i == points[p] else upper[i] - lower[i]
             least = -bound if label[i] < 0.0 else 0.0
-            slack = at_bound * bound
+            slack = at_bound * min(bound, largest_beta)
             value = beta[p, i]
             can_rise, can_fall = value < least + bound - slack, value > least + slack
             worst_bound = max(worst_bound, least - value - slack, value - least - bound - slack)
@@ -161,7 +164,7 @@ def check_ends(  # type: ignore[no-untyped-def]
             for i in range(m):
                 values[p, i] += shift
             lowest, highest = lowest - shift, highest - shift
-        total, norm, loss, largest = 0.0, 0.0, 0.0, 1.0
+        total, norm, loss, largest = 0.0, 0.0, 0.0, least_scale
         mass = 0.0
         for i in range(m):
             bound = rest[p] if i == points[p] else upper[i] - lower[i]

@@ -40,10 +40,9 @@ class _Base:
         self.lower, self.upper = problem.lower, problem.upper
         scale = diagonal_scale(problem.gram)
         free = pinning_points(solution)
-        shift = 0.0
-        if len(solution.free) == 0:
-            # The tableau needs a free point: one at its bound, the intercept moved to where it is pinned.
-            shift = float(solution.label[free[0]] - solution.values[free[0]])
+        # Where the intercept is not unique, the solution has the middle of its interval, and
+        # the tableau the end at which its free point, itself at a bound, has residual zero.
+        shift = 0.0 if solution.stable else float(solution.label[free[0]] - solution.values[free[0]])
         self.exact_beta = solution.beta
         self.exact_residual = solution.values + shift - problem.label
         self.exact_residual[free] = 0.0
@@ -235,7 +234,7 @@ def _verified(
     low, high = np.empty(n_paths), np.empty(n_paths)
     delta += base.exact_beta
     check_ends(
-        delta, values, problem.label, base.lower, base.upper, points, rest, AT_BOUND,
+        delta, values, problem.label, base.lower, base.upper, points, rest, AT_BOUND, base.solution.scale,
         kkt, gap, scale, free, low, high,
     )  # fmt: skip
     good = (ends.outcomes == DONE) & np.isfinite(ends.intercepts) & (kkt <= VERIFIED * scale)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayes_svm.leave_one_out.path import shrink_paths
 from bayes_svm.leave_one_out.retrain import LeftOut, retrain
 from bayes_svm.problem import DualProblem, copies_of_weight
-from bayes_svm.solution import AT_BOUND, DualSolution, intercept_interval
+from bayes_svm.solution import DualSolution, bound_slack, intercept_interval
 
 __all__ = ["Readings", "read_rows"]
 
@@ -97,7 +97,10 @@ def _outcomes(
     if method == "retrain":
         untouched = np.zeros(len(points), dtype=bool)
     else:
-        untouched = solution.alpha[points] <= rest + AT_BOUND * bound
+        # A point whose alpha is just what is left of its bound is not free any more without its
+        # copy, and may have been the last to pin the intercept: a path of length zero finds out.
+        alpha = solution.alpha[points]
+        untouched = (alpha == 0) | (alpha < rest - bound_slack(solution.beta, bound))
     results: list[LeftOut | None] = [None] * len(points)
     for k in np.flatnonzero(last_of_class):
         results[k] = LeftOut(-float(problem.label[points[k]]), "one-class", 0, 0.0, 0.0)

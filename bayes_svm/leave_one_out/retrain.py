@@ -14,7 +14,7 @@ __all__ = ["LeftOut", "retrain"]
 
 Array = NDArray[np.float64]
 
-TIGHT = 1e-6  # violation of optimality at which the first solver hands over to the polish
+TIGHT = 1e-4  # violation of optimality at which the first solver hands over to the polish
 
 
 @dataclass(frozen=True)
