@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binomtest
 from sklearn.exceptions import UndefinedMetricWarning
 
 __all__ = ["Confusion", "PerClass"]
@@ -92,8 +91,7 @@ class Confusion:
         """Wilson score interval of a measure.
 
         F1 is ``2 J / (1 + J)`` with ``J = tp / (tp + fp + fn)``, a proportion: its interval
-        is the image of J's. Weighted counts are rounded to whole ones. With nothing to count
-        the interval is (0, 1).
+        is the image of J's. With nothing to count the interval is (0, 1).
 
         Parameters
         ----------
@@ -112,11 +110,14 @@ class Confusion:
         }
         if measure not in cells:
             raise ValueError(f"measure={measure!r} is not one of {MEASURES}.")
-        part, whole = (round(count) for count in cells[measure])
+        part, whole = cells[measure]
         if whole == 0:
             return 0.0, 1.0
-        ends = binomtest(min(part, whole), whole).proportion_ci(confidence, method="wilson")
-        low, high = float(ends.low), float(ends.high)
+        from statsmodels.stats.proportion import proportion_confint  # heavy: only where it is used
+
+        low, high = (
+            float(end) for end in proportion_confint(part, whole, alpha=1 - confidence, method="wilson")
+        )
         return (2 * low / (1 + low), 2 * high / (1 + high)) if measure == "f1" else (low, high)
 
 

@@ -85,6 +85,13 @@ class Kernel:
         """Whether X holds kernel values instead of features."""
         return isinstance(self.function, str) and self.function == "precomputed"
 
+    @property
+    def positive_semidefinite(self) -> bool:
+        """Whether every kernel matrix is so by construction; False where it has to be looked at."""
+        if self.function == "poly":
+            return self.coef0 >= 0 and float(self.degree).is_integer()
+        return isinstance(self.function, str) and self.function in ("linear", "rbf")
+
     def __str__(self) -> str:
         if callable(self.function):
             return f"callable {getattr(self.function, '__name__', self.function)!r}"

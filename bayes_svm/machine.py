@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from bayes_svm._memory import require_bytes
 from bayes_svm.kernels import Kernel, resolve_gamma
-from bayes_svm.problem import DualProblem, copies_of_weight, first_occurrences
+from bayes_svm.problem import DualProblem, copies_of_weight, first_occurrences, is_convex
 from bayes_svm.solution import DualSolution, solve
 
 __all__ = [
@@ -55,6 +55,8 @@ class Machine:
         Kernel values between the distinct rows of positive weight.
     row_of : array of shape (n_samples,)
         The distinct row of each sample, -1 for weight zero.
+    convex : bool
+        Whether the kernel is positive semi-definite on the training points.
     """
 
     X: Any
@@ -65,6 +67,7 @@ class Machine:
     row_bound: Array
     gram: Array
     row_of: Indices
+    convex: bool
 
     @classmethod
     def build(
@@ -101,7 +104,8 @@ class Machine:
         row_of = np.full(X.shape[0], -1, dtype=np.intp)
         row_of[used] = number
         _make_symmetric(gram, kernel)
-        return cls(X, y, classes, kernel, weight, row_bound, gram, row_of)
+        convex = kernel.positive_semidefinite or is_convex(gram)
+        return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, convex)
 
     @property
     def n_problems(self) -> int:
@@ -111,7 +115,9 @@ class Machine:
     def problem(self, k: int) -> DualProblem:
         """Dual problem of class k against the rest (of class 1, for two classes)."""
         positive = self.y == (1 if self.n_problems == 1 else k)
-        return DualProblem.merge(self.gram, self.row_of, np.where(positive, 1.0, -1.0), self.row_bound)
+        return DualProblem.merge(
+            self.gram, self.row_of, np.where(positive, 1.0, -1.0), self.row_bound, self.convex
+        )
 
     def values_on_rows(self, solution: DualSolution) -> Array:
         """Decision value of every training row, rows of weight zero included."""

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import lapack
 
-__all__ = ["DualProblem", "copies_of_weight", "first_occurrences"]
+__all__ = ["DualProblem", "copies_of_weight", "first_occurrences", "is_convex"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+CURVATURE_ROUNDING = 1e-9  # negative curvature, relative to the diagonal, that may be rounding
 
 
 def first_occurrences(X: Any) -> tuple[Indices, Indices]:
@@ -59,6 +62,19 @@ def copies_of_weight(weight: Array) -> Array:
     return np.maximum(1.0, np.floor(weight * (1 + 1e-12)))
 
 
+def is_convex(gram: Array) -> bool:
+    """Whether ``beta' K beta >= 0`` for all beta that sum to 0, up to rounding.
+
+    Centring the kernel matrix takes out the part that such beta do not see.
+    """
+    means = gram.mean(axis=0)
+    centred = gram - means - means[:, None] + means.mean()
+    scale = float(np.abs(np.diagonal(centred)).mean()) or 1.0
+    centred[np.diag_indices_from(centred)] += CURVATURE_ROUNDING * scale
+    _, info = lapack.dpotrf(centred, lower=1, overwrite_a=1)
+    return bool(info == 0)
+
+
 @dataclass(frozen=True)
 class DualProblem:
     r"""Minimise ``1/2 beta' K beta - label' beta`` over signed coefficients.
@@ -82,6 +98,9 @@ class DualProblem:
         The point each row belongs to; -1 for rows of weight zero.
     row_bound : array of shape (n_samples,)
         Each row's own part of the bound.
+    convex : bool
+        Whether the objective is convex where the coefficients sum to 0. If not, there is no
+        optimum to be had, only a stationary point.
     """
 
     gram: Array
@@ -89,9 +108,12 @@ class DualProblem:
     bound: Array
     group: Indices
     row_bound: Array
+    convex: bool = True
 
     @classmethod
-    def merge(cls, gram: Array, row_of: Indices, label: Array, row_bound: Array) -> DualProblem:
+    def merge(
+        cls, gram: Array, row_of: Indices, label: Array, row_bound: Array, convex: bool = True
+    ) -> DualProblem:
         """Merge rows with equal x and label.
 
         Parameters
@@ -101,6 +123,7 @@ class DualProblem:
         row_of : array of shape (n_samples,)
             The distinct row each sample has; -1 for rows of weight zero.
         label, row_bound : arrays of shape (n_samples,)
+        convex : bool
         """
         key = np.where(row_of < 0, -1, 2 * row_of + (label > 0))
         present, group = np.unique(key[key >= 0], return_inverse=True)
@@ -115,6 +138,7 @@ class DualProblem:
             bound=bound,
             group=full_group,
             row_bound=np.where(key >= 0, row_bound, 0.0),
+            convex=convex,
         )
 
     @property

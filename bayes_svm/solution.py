@@ -18,6 +18,7 @@ Mask = NDArray[np.bool_]
 
 EXACT_RESIDUAL = 1e-9  # a solution is exact below this multiple of its scale
 TIE_BREAKS = (1e-7, 1e-9, 1e-11)  # tried in turn until the unperturbed solution is exact
+STATIONARY = 1e-6  # violation left at a stationary point, where no polish is possible
 ROUNDING_SHARE, MOST_ROUNDING = 1e-5, 100.0  # see DualSolution.scale
 AT_BOUND = 1e-9  # see bound_slack
 
@@ -191,21 +192,27 @@ def solve(
     beta = np.zeros(len(problem.label)) if start is None else start.copy()
     gradient = problem.gram @ beta - problem.label
     budget = max(20_000, 100 * len(beta)) if max_iter < 0 else max_iter
-    violation, steps = minimise(problem.gram, beta, gradient, lower, upper, tol, budget)
-    if max_iter >= 0 and steps >= max_iter and violation > tol:
+    tolerance = tol if problem.convex else min(tol, STATIONARY)
+    violation, steps = minimise(problem.gram, beta, gradient, lower, upper, tolerance, budget)
+    if not problem.convex or (0 <= max_iter <= steps and violation > tol):
         reason = (
             f"stopped after max_iter={max_iter} steps with a violation of {violation:.2g}: "
             "raise max_iter, scale the features, or lower C"
+            if problem.convex
+            else "the kernel is not positive semi-definite, so this is a stationary point, not the optimum: "
+            "choose another kernel or other parameters"
         )
-        return _assemble(
-            problem, beta, np.flatnonzero((beta > lower) & (beta < upper)), steps, 0, reason, 0.0
-        )
+        free = np.flatnonzero((beta > lower) & (beta < upper))
+        return _assemble(problem, beta, free, steps, 0, reason, 0.0)
     pivots = 0
     for tie_break in TIE_BREAKS:
         polished = polish(problem, margin_targets(problem.label, tie_break), beta, float(violation))
         pivots += polished.pivots
         if polished.reason is not None:
-            return _assemble(problem, polished.beta, polished.free, steps, pivots, polished.reason, tie_break)
+            beta = polished.beta
+            gradient = problem.gram @ beta - problem.label
+            _, more = minimise(problem.gram, beta, gradient, lower, upper, EXACT_RESIDUAL, budget)
+            return _assemble(problem, beta, polished.free, steps + more, pivots, polished.reason, tie_break)
         beta = polished.beta
         if len(polished.free):
             beta, _ = coefficients_of_partition(problem, problem.label, beta, polished.free)

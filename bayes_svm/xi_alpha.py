@@ -38,8 +38,8 @@ class XiAlpha(PerClass):
     confusions : tuple of Confusion
         One for two classes, otherwise one per class against the rest; the doubtful points
         count as errors.
-    counts : tuple of (float, float)
-        Weighted ``(d_plus, d_minus)`` of each confusion.
+    counts : array of shape (2,) or (n_classes, 2)
+        Weighted ``d_plus, d_minus``; one row per class for more than two.
     rho : float
     r_delta_squared : float
         Upper bound of ``k(x, x) - k(x, x')``.
@@ -47,7 +47,7 @@ class XiAlpha(PerClass):
         Whether every solution has a free point, which the proof of the bound needs.
     """
 
-    counts: tuple[tuple[float, float], ...]
+    counts: Array
     rho: float
     r_delta_squared: float
     stable: bool
@@ -131,17 +131,16 @@ def xi_alpha(
         raise ValueError(f"r_delta_squared={r_delta_squared!r} must be finite and at least 0.")
     machine, solutions = machine_of(estimator, X, y, sample_weight)
     radius = _r_delta_squared(machine) if r_delta_squared is None else float(r_delta_squared)
-    confusions, counts = [], []
+    confusions = []
     for k, solution in enumerate(solutions):
         doubtful = _doubtful(machine, solution, rho * radius)
         positive = machine.y == (1 if machine.n_problems == 1 else k)
         decided = np.where(positive, 1.0, -1.0) * np.where(doubtful, -1.0, 1.0)
-        confusion = Confusion.from_decisions(positive, decided, machine.weight)
-        confusions.append(confusion)
-        counts.append((confusion.fn, confusion.fp))
+        confusions.append(Confusion.from_decisions(positive, decided, machine.weight))
+    counts = np.array([(confusion.fn, confusion.fp) for confusion in confusions])
     return XiAlpha(
         confusions=tuple(confusions),
-        counts=tuple(counts),
+        counts=counts[0] if len(counts) == 1 else counts,
         rho=rho,
         r_delta_squared=radius,
         stable=all(solution.stable for solution in solutions),

@@ -108,9 +108,7 @@ def _outcomes(
     for k, value in zip(
         unchanged, _unchanged_values(problem, solution, points[unchanged], rest[unchanged]), strict=True
     ):
-        status = "unchanged" if solution.exact else "inexact"
-        if not solution.stable:
-            status = "unstable"
+        status = "inexact" if not solution.exact else "unchanged" if solution.stable else "unstable"
         results[k] = LeftOut(value, status, 0, solution.kkt_residual, solution.relative_gap)
     touched = np.flatnonzero(~untouched & ~last_of_class)
     if method == "path" and solution.exact:
