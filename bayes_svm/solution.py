@@ -18,7 +18,6 @@ Mask = NDArray[np.bool_]
 
 EXACT_RESIDUAL = 1e-9  # a solution is exact below this multiple of its scale
 TIE_BREAKS = (1e-7, 1e-9, 1e-11)  # tried in turn until the unperturbed solution is exact
-STATIONARY = 1e-6  # violation left at a stationary point, where no polish is possible
 ROUNDING_SHARE, MOST_ROUNDING = 1e-5, 100.0  # see DualSolution.scale
 AT_BOUND = 1e-9  # see bound_slack
 
@@ -176,7 +175,8 @@ def solve(
     ----------
     problem : DualProblem
     tol : float
-        Violation of optimality at which the first solver hands over to the polish.
+        Violation of optimality at which the first solver hands over to the polish; what is left
+        of it where the kernel is not positive semi-definite, and nothing can be polished.
     max_iter : int
         Limit on pair updates plus pivots; -1 for ``max(20000, 100 n)`` pair updates and
         as many pivots as it takes.
@@ -192,8 +192,7 @@ def solve(
     beta = np.zeros(len(problem.label)) if start is None else start.copy()
     gradient = problem.gram @ beta - problem.label
     budget = max(20_000, 100 * len(beta)) if max_iter < 0 else max_iter
-    tolerance = tol if problem.convex else min(tol, STATIONARY)
-    violation, steps = minimise(problem.gram, beta, gradient, lower, upper, tolerance, budget)
+    violation, steps = minimise(problem.gram, beta, gradient, lower, upper, tol, budget)
     if not problem.convex or (0 <= max_iter <= steps and violation > tol):
         reason = (
             f"stopped after max_iter={max_iter} steps with a violation of {violation:.2g}: "

@@ -1,0 +1,1 @@
+"""Scripts that measure what the package claims; run with ``python -m validation.NAME``."""

@@ -1,0 +1,1 @@
+"""Wall times, side by side in one run."""
