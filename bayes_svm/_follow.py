@@ -68,7 +68,7 @@ class Scratch(NamedTuple):
 
 
 @compiled
-def factorise(A, pivots, size):  # type: ignore[no-untyped-def]
+def factorise(A, pivots, size):
     """LU factors of ``A[:size, :size]`` in place, with partial pivoting; False if singular."""
     for k in range(size):
         best, chosen = 0.0, k
@@ -91,7 +91,7 @@ def factorise(A, pivots, size):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def solve_factorised(A, pivots, x, size):  # type: ignore[no-untyped-def]
+def solve_factorised(A, pivots, x, size):
     """Overwrite ``x[:size]`` with the solution of the factorised system."""
     for k in range(size):
         x[k], x[pivots[k]] = x[pivots[k]], x[k]
@@ -105,7 +105,7 @@ def solve_factorised(A, pivots, x, size):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def factorise_changed(W, changed, n_changed, A, pivots):  # type: ignore[no-untyped-def]
+def factorise_changed(W, changed, n_changed, A, pivots):
     """LU factors of ``W`` restricted to the changed points; False if singular."""
     for a in range(n_changed):
         row = W[changed[a]]
@@ -115,7 +115,7 @@ def factorise_changed(W, changed, n_changed, A, pivots):  # type: ignore[no-unty
 
 
 @compiled
-def combine(W, start, changed, weights, n_changed, out):  # type: ignore[no-untyped-def]
+def combine(W, start, changed, weights, n_changed, out):
     """``out = start + sum_a weights[a] * W[changed[a]]``."""
     size = out.shape[0]
     for i in range(size):
@@ -127,7 +127,7 @@ def combine(W, start, changed, weights, n_changed, out):  # type: ignore[no-unty
 
 
 @compiled
-def _rates(base, motion, state, n_changed, scratch):  # type: ignore[no-untyped-def]
+def _rates(base, motion, state, n_changed, scratch):
     """Rates of beta and of the residuals, into ``scratch``; False if they are not determined."""
     output, beta_rate, residual_rate, A, pivots, weights = scratch
     changed = state.changed
@@ -152,7 +152,7 @@ def _rates(base, motion, state, n_changed, scratch):  # type: ignore[no-untyped-
 
 
 @compiled
-def _first_event(base, motion, state, scratch, just_left):  # type: ignore[no-untyped-def]
+def _first_event(base, motion, state, scratch, just_left):
     """Next point to change sides, and the time until then.
 
     Residuals are at least 0 at the lower bound, at most 0 at the upper one.
@@ -178,7 +178,7 @@ def _first_event(base, motion, state, scratch, just_left):  # type: ignore[no-un
 
 
 @compiled
-def _move_intercept(base, motion, state):  # type: ignore[no-untyped-def]
+def _move_intercept(base, motion, state):
     """With no point in, move the intercept alone until a point can take up what is needed.
 
     Returns that point, or -1 if there is none.
@@ -197,14 +197,14 @@ def _move_intercept(base, motion, state):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _still(motion, scratch):  # type: ignore[no-untyped-def]
+def _still(motion, scratch):
     """Rates with no point in and nothing to take up: only the targets move."""
     for i in range(scratch.beta_rate.shape[0]):
         scratch.beta_rate[i], scratch.residual_rate[i] = 0.0, -motion.drift[i]
 
 
 @compiled
-def _leave(base, i, state, n_changed, scratch):  # type: ignore[no-untyped-def]
+def _leave(base, i, state, n_changed, scratch):
     """Put point i on the bound it has reached; returns the length of ``changed``."""
     state.beta[i] = base.upper[i] if scratch.beta_rate[i] > 0.0 else base.lower[i]
     state.residual[i] = 0.0
@@ -212,7 +212,7 @@ def _leave(base, i, state, n_changed, scratch):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def follow(base, motion, state, n_changed, end, max_events, scratch):  # type: ignore[no-untyped-def]
+def follow(base, motion, state, n_changed, end, max_events, scratch):
     """Follow the optimum from time 0 to ``end``; ``state`` is updated in place.
 
     Returns
@@ -260,7 +260,7 @@ def follow(base, motion, state, n_changed, end, max_events, scratch):  # type: i
 
 
 @compiled
-def toggle(i, is_in, changed, n_changed):  # type: ignore[no-untyped-def]
+def toggle(i, is_in, changed, n_changed):
     """Point i changes sides; the list keeps who differs from the base. Returns its new length."""
     is_in[i] = not is_in[i]
     for a in range(n_changed):
@@ -273,7 +273,7 @@ def toggle(i, is_in, changed, n_changed):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _response(base, i, sense, state, n_changed, scratch):  # type: ignore[no-untyped-def]
+def _response(base, i, sense, state, n_changed, scratch):
     """Rates of beta when point i moves by ``sense``; returns the curvature it meets."""
     output, beta_rate, _, A, pivots, weights = scratch
     W, changed = base.W, state.changed
@@ -304,7 +304,7 @@ def _response(base, i, sense, state, n_changed, scratch):  # type: ignore[no-unt
 
 
 @compiled
-def enter(base, frozen, i, state, n_in, n_changed, scratch):  # type: ignore[no-untyped-def]
+def enter(base, frozen, i, state, n_in, n_changed, scratch):
     """Bring point i in; if it depends on those in, exchange it for one of them.
 
     A dependent point can take up weight without changing any decision value: it moves
@@ -343,7 +343,7 @@ def enter(base, frozen, i, state, n_in, n_changed, scratch):  # type: ignore[no-
 
 
 @compiled
-def enter_each(base, candidates, state, scratch):  # type: ignore[no-untyped-def]
+def enter_each(base, candidates, state, scratch):
     """Bring points in one after the other, dependent ones by exchange; time stands still."""
     n_in, n_changed = 0, 0
     for i in range(state.beta.shape[0]):

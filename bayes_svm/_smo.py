@@ -15,7 +15,7 @@ _FLAT = 1e-12  # curvature below which a pair counts as flat, as LIBSVM's TAU
 
 
 @compiled
-def _working_pair(K, gradient, beta, lower, upper):  # type: ignore[no-untyped-def]
+def _working_pair(K, gradient, beta, lower, upper):
     """Pair (i, j) to move along (+1, -1), and the violation of optimality it leaves."""
     n = beta.shape[0]
     first, steepest = -1, -np.inf
@@ -43,7 +43,7 @@ def _working_pair(K, gradient, beta, lower, upper):  # type: ignore[no-untyped-d
 
 
 @compiled
-def minimise(K, beta, gradient, lower, upper, tolerance, max_steps):  # type: ignore[no-untyped-def]
+def minimise(K, beta, gradient, lower, upper, tolerance, max_steps):
     """Move pairs until no pair violates optimality by more than ``tolerance``.
 
     ``beta`` and ``gradient = K beta - q`` are updated in place.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, lapack, solve_triangular
 
-__all__ = ["FreeSystem", "Tableau", "independent_points"]
+__all__ = ["FreeSystem", "Tableau", "columns_outside", "diagonal_scale", "independent_points"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -119,3 +119,34 @@ class Tableau:
         mask = np.zeros(len(self.rows), dtype=bool)
         mask[: self.n_free] = True
         return mask
+
+
+def columns_outside(gram: Array, system: FreeSystem, others: Indices, points: Indices) -> Array:
+    """Tableau columns of bounded points that have no row of their own.
+
+    Parameters
+    ----------
+    gram : array of shape (n_points, n_points)
+    system : FreeSystem
+    others : array of shape (n_other,)
+        The tableau's rows beside the free points.
+    points : array of shape (n_columns,)
+
+    Returns
+    -------
+    array of shape (n_columns, n_free + n_other + 1)
+        In the order of :meth:`Tableau.sweep`.
+    """
+    n_free = len(system.free)
+    cross = gram[np.ix_(system.free, points)] + system.scale
+    lack = 1.0 - system.ones @ cross
+    gain = cho_solve((system.factor, True), cross, check_finite=False)
+    gain += np.outer(system.ones / system.total, lack)
+    columns = np.empty((len(points), n_free + len(others) + 1))
+    columns[:, :n_free] = gain.T
+    columns[:, -1] = -lack / system.total
+    # A bounded point's own weight moves the others as if it came from the free points that
+    # stand in for it, and by what they lack.
+    stand_in = gain.T @ gram[np.ix_(system.free, others)]
+    columns[:, n_free:-1] = gram[np.ix_(points, others)] - stand_in + (lack / system.total)[:, None]
+    return columns

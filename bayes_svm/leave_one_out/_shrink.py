@@ -34,7 +34,7 @@ class Ends(NamedTuple):
 
 
 @compiled
-def _count_flips(base, source, state, exact_beta, n_changed, direction):  # type: ignore[no-untyped-def]
+def _count_flips(base, source, state, exact_beta, n_changed, direction):
     """Add to ``direction`` what out-points did that went from one bound to the other."""
     for k in range(state.beta.shape[0]):
         if not base.is_in[k] and k != source and not state.is_in[k] and state.beta[k] != exact_beta[k]:
@@ -43,7 +43,7 @@ def _count_flips(base, source, state, exact_beta, n_changed, direction):  # type
 
 
 @compiled
-def _exact_change(  # type: ignore[no-untyped-def]
+def _exact_change(
     base, source, sign, amount, state, exact_beta, exact_residual, n_changed, direction, scratch, change
 ):
     """Change of beta and intercept from the exact base to the partition the path ended in.
@@ -78,14 +78,14 @@ def _exact_change(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _scale(column, factor, out):  # type: ignore[no-untyped-def]
+def _scale(column, factor, out):
     """``out = factor * column``."""
     for k in range(out.shape[0]):
         out[k] = factor * column[k]
 
 
 @compiled
-def shrink_each(  # type: ignore[no-untyped-def]
+def shrink_each(
     base, cases, base_beta, base_residual, exact_beta, exact_residual, max_events, state, scratch, ends
 ):
     """Run one path for each source, from the perturbed base, and write where it ends."""
@@ -116,7 +116,7 @@ def shrink_each(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def check_ends(  # type: ignore[no-untyped-def]
+def check_ends(
     beta,
     values,
     label,

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve
 
 from bayes_svm._follow import DONE, Base, State
 from bayes_svm._memory import require_bytes
@@ -17,7 +16,7 @@ from bayes_svm.leave_one_out.retrain import LeftOut, retrain
 from bayes_svm.polish import coefficients_of_partition, margin_targets, scratch
 from bayes_svm.problem import DualProblem, Indices
 from bayes_svm.solution import AT_BOUND, DualSolution, pinning_points
-from bayes_svm.tableau import DEPENDENT, FreeSystem, Tableau, diagonal_scale
+from bayes_svm.tableau import DEPENDENT, FreeSystem, Tableau, columns_outside, diagonal_scale
 
 __all__ = ["shrink_paths"]
 
@@ -56,26 +55,6 @@ class _Base:
         self.residual = problem.gram[:, used] @ self.beta[used] + intercept - targets
         self.residual[free] = 0.0
         self.flat = DEPENDENT * scale
-
-    def columns(self, rows: Indices, points: Indices) -> Array:
-        """Tableau columns, over ``rows``, of bounded points that have no row themselves."""
-        system, gram = self.system, self.problem.gram
-        cross = gram[np.ix_(system.free, points)] + system.scale
-        lack = 1.0 - system.ones @ cross
-        gain = cho_solve((system.factor, True), cross, check_finite=False)
-        gain += np.outer(system.ones / system.total, lack)
-        others = rows[len(system.free) :]
-        columns = np.empty((len(points), len(rows) + 1))
-        columns[:, : len(system.free)] = gain.T
-        columns[:, -1] = -lack / system.total
-        # A bounded point's own weight moves the others as if it came from the free points
-        # that stand in for it, and by what they lack.
-        columns[:, len(system.free) : -1] = (
-            gram[np.ix_(points, others)]
-            - gain.T @ gram[np.ix_(system.free, others)]
-            + (lack / system.total)[:, None]
-        )
-        return columns
 
     def tableau(self, rows: Mask) -> Tableau:
         """Tableau over the free points and ``rows``."""
@@ -200,7 +179,7 @@ def _source_columns(base: _Base, tableau: Tableau, points: Indices, sources: Ind
     columns[inside] = W[sources[inside]]
     outside = np.flatnonzero(sources < 0)
     if len(outside):
-        columns[outside] = base.columns(rows, points[outside])
+        columns[outside] = columns_outside(base.problem.gram, base.system, rows[free:], points[outside])
     return columns
 
 
