@@ -1,0 +1,49 @@
+"""Data that several tests share."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+IDA = (
+    "banana", "breast-cancer", "diabetis", "flare-solar", "german", "heart", "image", "ringnorm", "splice",
+    "thyroid", "titanic", "twonorm", "waveform",
+)  # fmt: skip
+
+
+def ida(name):
+    """Training part of the first split, columns standardised, constant columns 0; or skip the test."""
+    root = Path(os.environ.get("BAYES_SVM_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    path = root / "ida" / f"{name}.npz"
+    if not path.exists():
+        pytest.skip(f"no data: {path} is absent, and BAYES_SVM_DATA names no folder that has it")
+    with np.load(path) as file:
+        split = file["train"] if len(file["train"]) else file["train_rand"]
+        X, y = file["X"][split[0]], file["y"][split[0]]
+    deviation = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0), y
+
+
+def noisy(n=60, d=3, seed=0, noise=1.0):
+    """Two overlapping classes, +1 and -1, no two points alike."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d))
+    y = np.where(X[:, 0] + noise * random.normal(size=n) > 0, 1, -1)
+    y[:4] = [1, 1, -1, -1]
+    return X, y
+
+
+def three_classes(n=60, seed=0):
+    random = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    return random.normal(size=(n, 2)) + 1.2 * np.column_stack([np.cos(2.1 * y), np.sin(2.1 * y)]), y
+
+
+def awkward(n=30, d=2, seed=0, levels=3):
+    """An integer grid: duplicate rows, both labels on one x, many points exactly on the margin."""
+    random = np.random.default_rng(seed)
+    X = random.integers(0, levels, size=(n, d)).astype(float)
+    y = np.where(X.sum(axis=1) + random.integers(-1, 2, size=n) > d * (levels - 1) / 2, 1, -1)
+    y[:4] = [1, 1, -1, -1]
+    return X, y

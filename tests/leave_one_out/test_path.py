@@ -1,0 +1,127 @@
+"""Paths against re-training by three other methods, on random and on awkward data."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.svm import SVC
+
+from _data import awkward, ida, noisy
+from bayes_svm import leave_one_out
+from bayes_svm.kernels import Kernel
+from bayes_svm.leave_one_out import path
+from oracles.left_out import left_out_values
+
+EXACT = {"unchanged", "path", "re-trained"}
+
+
+def libsvm_values(svc, X, y):
+    rows = np.arange(len(y))
+    return np.array(
+        [clone(svc).fit(X[rows != r], y[rows != r]).decision_function(X[r : r + 1])[0] for r in rows]
+    )
+
+
+def kernel_of(svc):
+    return Kernel(svc.kernel, gamma=svc.gamma, degree=svc.degree, coef0=svc.coef0)
+
+
+SETTINGS = [(kernel, C) for kernel in ("linear", "rbf", "poly") for C in (0.1, 1.0, 30.0)]
+
+
+@pytest.mark.parametrize(("kernel", "C"), SETTINGS)
+@pytest.mark.parametrize("make", [noisy, awkward])
+def test_path_retrain_interior_point_and_libsvm_agree(make, kernel, C):
+    X, y = make(n=30, seed=5)
+    svc = SVC(kernel=kernel, C=C, gamma=0.3, degree=2, coef0=1.0, tol=1e-6)
+    paths = leave_one_out(svc, X, y)
+    values, scale = paths.decision_values, max(1.0, np.abs(paths.decision_values).max())
+    retrained = leave_one_out(svc, X, y, method="retrain").decision_values
+    np.testing.assert_allclose(values, retrained, atol=1e-7 * scale)
+    oracle = left_out_values(kernel_of(svc)(X, X), y, np.full(30, C))
+    np.testing.assert_allclose(values, oracle, atol=1e-6 * scale)
+    # LIBSVM keeps Q in float32
+    np.testing.assert_allclose(values, libsvm_values(svc, X, y), atol=3e-4 * scale)
+    assert "path" in paths.status
+
+
+@pytest.mark.parametrize("C", [1e-5, 1e-2, 1e2, 1e5])
+@pytest.mark.parametrize("seed", range(3))
+def test_path_is_retrain_at_any_c(seed, C):
+    X, y = awkward(n=40, d=3, seed=seed)
+    svc = SVC(C=C, gamma=0.5)
+    paths, retrained = leave_one_out(svc, X, y), leave_one_out(svc, X, y, method="retrain")
+    np.testing.assert_allclose(paths.decision_values, retrained.decision_values, atol=1e-6)
+
+
+@pytest.mark.parametrize("C", [1.0, 10.0])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("name", ["titanic", "flare-solar", "breast-cancer", "heart"])
+def test_every_row_of_a_benchmark_set_is_as_re_trained(name, kernel, C):
+    X, y = ida(name)
+    svc = SVC(kernel=kernel, C=C, gamma="auto")
+    paths, retrained = leave_one_out(svc, X, y, n_jobs=2), leave_one_out(svc, X, y, method="retrain")
+    np.testing.assert_allclose(paths.decision_values, retrained.decision_values, atol=1e-5)
+    np.testing.assert_array_equal(paths.decision_values > 0, retrained.decision_values > 0)
+    assert "inexact" not in paths.status
+
+
+def test_every_value_comes_with_a_residual_and_a_gap_of_rounding():
+    X, y = noisy()
+    result = leave_one_out(SVC(C=10.0), X, y)
+    scale = max(1.0, np.abs(result.decision_values).max())
+    assert set(result.status) <= EXACT
+    assert result.kkt_residual.max() <= 1e-8 * scale
+    assert np.abs(result.gap).max() <= 1e-8
+
+
+def test_rows_outside_the_tableau_are_found_and_the_path_redone(monkeypatch):
+    X, y = noisy(n=80)
+    svc = SVC(C=10.0, gamma=0.5)
+    whole = leave_one_out(svc, X, y)
+    monkeypatch.setattr(path, "ALL_ROWS", 10)
+    monkeypatch.setattr(path, "NEAR", 1e-3)
+    part = leave_one_out(svc, X, y)
+    np.testing.assert_allclose(part.decision_values, whole.decision_values, atol=1e-8)
+    assert set(part.status) <= {"unchanged", "path"}
+
+
+@pytest.mark.parametrize("batch", [1, 7])
+def test_batches_make_no_difference(monkeypatch, batch):
+    X, y = noisy(n=80)
+    whole = leave_one_out(SVC(), X, y)
+    monkeypatch.setattr(path, "BATCH", batch)
+    np.testing.assert_allclose(leave_one_out(SVC(), X, y).decision_values, whole.decision_values, atol=1e-10)
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_EVENTS", 1), ("CAPACITY", 3)])
+def test_a_path_that_hits_a_limit_is_re_trained_and_says_so(monkeypatch, limit, value):
+    X, y = noisy(n=50)
+    svc = SVC(C=10.0, gamma=0.5)
+    whole = leave_one_out(svc, X, y)
+    monkeypatch.setattr(path, limit, value)
+    limited = leave_one_out(svc, X, y)
+    assert "re-trained" in limited.status
+    np.testing.assert_allclose(limited.decision_values, whole.decision_values, atol=1e-8)
+
+
+def test_a_path_that_ends_wrong_is_never_believed(monkeypatch):
+    X, y = noisy(n=50)
+    svc = SVC(C=10.0, gamma=0.5)
+    whole = leave_one_out(svc, X, y)
+    monkeypatch.setattr(path, "shrink_each", lambda *arguments: arguments[-1].changes.fill(0.01))
+    wrong = leave_one_out(svc, X, y)
+    assert set(wrong.status) == {"unchanged", "re-trained"}
+    np.testing.assert_allclose(wrong.decision_values, whole.decision_values, atol=1e-8)
+
+
+def test_no_memory_for_the_tableau_is_said(monkeypatch):
+    X, y = noisy(n=50)
+
+    def refuse(needed, purpose, advice):
+        raise MemoryError(f"{purpose} needs {needed:,} bytes. {advice}")
+
+    monkeypatch.setattr(path, "require_bytes", refuse)
+    with pytest.raises(
+        MemoryError, match=r"leave-one-out tableau of \d+ points needs .* bytes.*Fit on fewer"
+    ):
+        leave_one_out(SVC(), X, y)

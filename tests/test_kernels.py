@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.svm import SVC
+
+from _data import noisy
+from bayes_svm.kernels import Kernel, resolve_gamma
+
+PARAMETERS = {"gamma": 0.3, "degree": 2, "coef0": 0.5}
+
+
+def dot(X, Z):
+    return X @ Z.T
+
+
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid"])
+def test_a_name_means_what_it_means_to_svc(name):
+    X, y = noisy(n=40)
+    svc = SVC(kernel=name, C=0.5, **PARAMETERS).fit(X, y)
+    cross = Kernel(name, **PARAMETERS)(X, svc.support_vectors_)
+    np.testing.assert_allclose(
+        cross @ svc.dual_coef_[0] + svc.intercept_, svc.decision_function(X), atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid"])
+def test_sparse_rows_give_the_dense_values(name):
+    X, _ = noisy(n=12)
+    X[X < 0] = 0
+    kernel, rows = Kernel(name, **PARAMETERS), sparse.csr_matrix(X)
+    np.testing.assert_allclose(kernel(rows, rows), kernel(X, X), atol=1e-12)
+    np.testing.assert_allclose(kernel.diagonal(rows), kernel.diagonal(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("function", ["linear", "poly", "rbf", "sigmoid", dot])
+def test_diagonal_is_that_of_the_matrix(function):
+    X, _ = noisy(n=12)
+    kernel = Kernel(function, **PARAMETERS)
+    np.testing.assert_allclose(kernel.diagonal(X), np.diagonal(kernel(X, X)), atol=1e-12)
+
+
+def test_diagonal_of_a_precomputed_kernel_is_refused():
+    with pytest.raises(ValueError, match=r"precomputed kernel holds no k\(x, x\) of new points"):
+        Kernel("precomputed").diagonal(np.eye(3))
+
+
+@pytest.mark.parametrize("max_bytes", [1, 8 * 5 * 4, 2**26])
+def test_blocks_put_together_are_the_whole(max_bytes):
+    X, _ = noisy(n=23)
+    kernel, numbers = Kernel("rbf"), np.arange(5)
+    blocks = list(kernel.blocks(X, X[:5], numbers, max_bytes=max_bytes))
+    assert all(values.nbytes <= max(max_bytes, 8 * 5) for _, values in blocks)
+    assert [i for rows, _ in blocks for i in range(rows.start, rows.stop)] == list(range(23))
+    np.testing.assert_allclose(np.vstack([values for _, values in blocks]), kernel(X, X[:5]), atol=1e-14)
+
+
+def test_blocks_of_a_precomputed_kernel_are_columns():
+    K = np.arange(30.0).reshape(6, 5)
+    blocks = Kernel("precomputed").blocks(K, np.empty((0, 0)), np.array([4, 1]), max_bytes=40)
+    np.testing.assert_array_equal(np.vstack([values for _, values in blocks]), K[:, [4, 1]])
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_weight_two_is_the_row_twice_for_gamma(as_sparse):
+    X, _ = noisy(n=10)
+    X[X < 0] = 0
+    weight = np.array([2.0, 1.0, 0.0, 1.0, 3.0, 1.0, 1.0, 1.0, 1.0, 2.0])
+    repeated = np.repeat(X, weight.astype(int), axis=0)
+    rows = sparse.csr_matrix(X) if as_sparse else X
+    assert resolve_gamma("scale", rows, weight) == pytest.approx(1 / (3 * repeated.var()), rel=1e-12)
+
+
+def test_gamma_scale_does_not_cancel_far_from_the_origin():
+    X = 1e8 + np.array([[0.0], [1.0], [2.0], [4.0]])
+    expected = 1 / X.var()
+    assert resolve_gamma("scale", X) == pytest.approx(expected, rel=1e-6)
+    assert resolve_gamma("scale", sparse.csr_matrix(X)) == pytest.approx(expected, rel=1e-6)
+
+
+def test_gamma_scale_of_a_sparse_matrix_with_repeated_entries():
+    # Row 0 holds 1 + 1 at one place: the matrix is [[2, 0], [0, 1]].
+    X = sparse.csr_matrix((np.ones(3), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    assert resolve_gamma("scale", X) == pytest.approx(resolve_gamma("scale", X.toarray()))
+
+
+def test_gamma_by_name_and_by_number():
+    X = np.eye(4)
+    assert resolve_gamma("auto", X) == 0.25
+    assert resolve_gamma(3, X) == 3.0
+    assert resolve_gamma("scale", np.full((5, 2), 7.0)) == 1.0
+
+
+def test_a_value_that_is_not_finite_names_the_kernel_and_its_parameters():
+    X = np.full((2, 2), 1e30)
+    with pytest.raises(ValueError, match=r"poly\(gamma=2, degree=30, coef0=1\) returned NaN or infinity"):
+        Kernel("poly", gamma=2.0, degree=30, coef0=1.0)(X, X)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_diagonal_that_is_not_finite_names_the_kernel_too():
+    with pytest.raises(ValueError, match=r"poly\(gamma=1, degree=30, coef0=0\) returned NaN or infinity"):
+        Kernel("poly", gamma=1.0, degree=30).diagonal(np.full((1, 2), 1e30))
+
+
+def test_nan_from_a_callable_names_it():
+    def broken(X, Z):
+        return np.full((len(X), len(Z)), np.nan)
+
+    with pytest.raises(ValueError, match="callable 'broken' returned NaN or infinity"):
+        Kernel(broken)(np.eye(2), np.eye(2))
+
+
+def test_a_callable_of_the_wrong_shape_is_refused():
+    with pytest.raises(ValueError, match=r"callable .* returned shape \(2,\), expected \(2, 2\)"):
+        Kernel(lambda X, Z: X[:, 0])(np.eye(2), np.eye(2))
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"Unknown kernel 'rbv': use one of .*rbf"):
+        Kernel("rbv")(np.eye(2), np.eye(2))
+
+
+def test_large_finite_values_are_no_error():
+    X = np.full((2, 1), 1e153)
+    assert np.isfinite(Kernel("linear")(X, X)).all()

@@ -1,0 +1,179 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
+from sklearn.utils.class_weight import compute_sample_weight
+
+from _data import awkward, noisy, three_classes
+from bayes_svm import BayesSVC
+from bayes_svm.machine import (
+    check_members,
+    checked_weights,
+    encode_classes,
+    machine_of,
+    row_bounds,
+    with_narrow_indices,
+)
+
+ONES = np.ones(4)
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_values_on_the_training_rows_are_the_decision_function(fitted):
+    X, y = awkward(n=40)
+    weight = np.where(np.arange(40) % 5 == 4, 0.0, 1.0)
+    svc = SVC(C=0.7, gamma=0.5, tol=1e-6).fit(X, y, sample_weight=weight)
+    machine, (solution,) = machine_of(svc if fitted else clone(svc), X, y, weight)
+    np.testing.assert_allclose(machine.values_on_rows(solution), svc.decision_function(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {1: 5.0}, {0: 0.1, 2: 3.0}])
+def test_bounds_are_c_times_both_weights(class_weight):
+    _, y = three_classes()
+    weight = np.random.default_rng(0).random(len(y))
+    bounds = row_bounds(2.0, np.arange(3), y, weight, class_weight)
+    if class_weight == "balanced":
+        mass = np.bincount(y, weights=weight)
+        factor = (weight.sum() / (3 * mass))[y]
+    else:
+        factor = compute_sample_weight(class_weight, y)
+    np.testing.assert_allclose(bounds, 2.0 * weight * factor)
+
+
+def test_balanced_counts_a_row_of_weight_two_twice():
+    y, weight = np.array([0, 0, 1, 1]), np.array([2.0, 1.0, 1.0, 0.0])
+    repeated = row_bounds(1.0, np.arange(2), np.array([0, 0, 0, 1]), ONES, "balanced")
+    once = row_bounds(1.0, np.arange(2), y, weight, "balanced")
+    np.testing.assert_allclose(once, [2 * repeated[0], repeated[0], repeated[3], 0])
+
+
+def test_a_class_weight_for_no_class_is_refused():
+    with pytest.raises(ValueError, match=r"class_weight names classes that y does not hold: \['7'\]"):
+        row_bounds(1.0, np.arange(2), np.array([0, 1]), np.ones(2), {7: 1.0})
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, np.inf, np.nan])
+def test_a_class_weight_out_of_range_is_refused(factor):
+    with pytest.raises(ValueError, match="class_weight must be finite and above 0"):
+        row_bounds(1.0, np.arange(2), np.array([0, 1]), np.ones(2), {1: factor})
+
+
+def test_classes_are_sorted_and_those_of_absent_rows_are_unknown():
+    classes, numbers = encode_classes(np.array(["b", "a", "c", "a"]), np.array([1.0, 1, 0, 1]))
+    assert list(classes) == ["a", "b"]
+    assert list(numbers) == [1, 0, -1, 0]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [([1, 1, 1, 1], "one class only"), ([0.5, 1.5, 2.5, 3.5], "Unknown label type: continuous")],
+)
+def test_labels_that_cannot_be_learned_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        encode_classes(np.array(y), ONES)
+
+
+def test_a_class_whose_rows_all_weigh_nothing_is_not_there():
+    with pytest.raises(ValueError, match=r"one class only .*among rows of positive weight"):
+        encode_classes(np.array([0, 0, 1, 1]), np.array([1.0, 1, 0, 0]))
+
+
+def test_a_class_of_one_member_is_refused_unless_its_weight_is_two():
+    y = np.array([0, 0, 0, 1])
+    with pytest.raises(ValueError, match=r"rare.* has 1 member: every class needs at least 2"):
+        check_members(np.array(["common", "rare"]), y, ONES)
+    check_members(np.array(["common", "rare"]), y, np.array([1.0, 1, 1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1, -1, 1, 1], "sample_weight holds negative values"),
+        ([0, 0, 0, 0], "sample_weight is zero for every row|at least one non-zero"),
+        ([1, np.nan, 1, 1], "sample_weight contains NaN"),
+        ([1, 1], "sample_weight.shape"),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(weight, message):
+    with pytest.raises(ValueError, match=message):
+        checked_weights(np.array(weight, dtype=float), np.eye(4))
+
+
+def test_wide_indices_are_narrowed_and_the_callers_matrix_left_alone():
+    X = sparse.csr_matrix(np.eye(3))
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    narrow = with_narrow_indices(X)
+    assert narrow.indices.dtype == narrow.indptr.dtype == np.int32
+    assert X.indices.dtype == np.int64
+    np.testing.assert_array_equal(narrow.toarray(), np.eye(3))
+
+
+def test_the_callers_precomputed_kernel_is_left_alone():
+    X, y = noisy()
+    K = X @ X.T
+    K[0, 1] += 1e-12
+    before = K.copy()
+    machine_of(SVC(kernel="precomputed"), K, y)
+    np.testing.assert_array_equal(K, before)
+
+
+def test_equal_rows_of_a_precomputed_kernel_with_unequal_columns_are_two_points():
+    K = np.eye(4)
+    K[:2, :2] = 1.0
+    machine, _ = machine_of(SVC(kernel="precomputed"), K, [1, 1, -1, -1])
+    assert len(machine.gram) == 3
+
+
+@pytest.mark.parametrize("K", [np.ones((4, 3)), np.ones((4, 5))])
+def test_a_precomputed_kernel_that_is_not_square_is_refused(K):
+    with pytest.raises(ValueError, match=r"square matrix of kernel values between the training points, got"):
+        machine_of(SVC(kernel="precomputed"), K, [1, 1, -1, -1])
+
+
+def test_a_kernel_that_is_not_symmetric_is_refused():
+    K = np.eye(4)
+    K[3, 0] = 0.5
+    with pytest.raises(ValueError, match=r"precomputed\(\) is not symmetric: .* differ by up to 0.5"):
+        machine_of(SVC(kernel="precomputed"), K, [1, 1, -1, -1])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [make_pipeline(StandardScaler(), SVC()), LinearSVC(), StandardScaler(), NuSVC(), OneClassSVM(), SVR()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_what_is_not_an_svc_is_refused(estimator):
+    X, y = noisy()
+    with pytest.raises(TypeError, match=f"{type(estimator).__name__} is not an SVC or BayesSVC"):
+        machine_of(estimator, X, y)
+
+
+@pytest.mark.parametrize("estimator", [SVC, BayesSVC])
+@pytest.mark.parametrize(
+    "parameter", [{"C": 0.0}, {"C": -1.0}, {"C": np.nan}, {"tol": -1.0}, {"gamma": -1.0}]
+)
+def test_a_parameter_out_of_range_is_named(estimator, parameter):
+    X, y = noisy()
+    (name,) = parameter
+    with pytest.raises(ValueError, match=rf"{name}\b"):
+        machine_of(estimator(**parameter), X, y)
+
+
+def test_other_data_than_the_machine_was_fitted_on_are_refused():
+    X, y = noisy()
+    with pytest.raises(ValueError, match="not what the estimator was fitted on"):
+        machine_of(SVC().fit(X, y), X[:, :2], y)
+    with pytest.raises(ValueError, match="fewer rows than the estimator was fitted on"):
+        machine_of(SVC().fit(X, y), X[:20], y[:20])
+    with pytest.raises(ValueError, match="do not fit y and C"):
+        machine_of(SVC().fit(X, y), X, -y)
+
+
+def test_gamma_of_a_fitted_svc_is_the_one_it_was_fitted_with():
+    X, y = noisy()
+    svc = SVC().fit(X, y)
+    assert machine_of(svc, X, y)[0].kernel.gamma == svc._gamma
+    assert machine_of(SVC(), X, y)[0].kernel.gamma == pytest.approx(svc._gamma)

@@ -1,0 +1,40 @@
+import re
+
+import numpy as np
+import pytest
+
+from _data import noisy
+from bayes_svm import BayesSVC, _memory
+
+
+def test_the_system_says_how_much_there_is():
+    available = _memory.available_bytes()
+    assert available is None or available > 2**20
+
+
+def test_the_message_says_bytes_and_what_to_do(monkeypatch):
+    monkeypatch.setattr(_memory, "available_bytes", lambda: 1000)
+    with pytest.raises(MemoryError, match=re.escape("Thing needs 2,000 bytes (0.0 GiB), and 1,000 bytes")):
+        _memory.require_bytes(2000, "Thing", "Buy more.")
+    _memory.require_bytes(1000, "Thing", "Buy more.")
+
+
+def test_where_the_system_does_not_say_nothing_is_refused(monkeypatch):
+    monkeypatch.setattr(_memory, "available_bytes", lambda: None)
+    _memory.require_bytes(10**18, "Thing", "Buy more.")
+
+
+def test_a_fit_that_does_not_fit_is_refused_before_the_kernel_is_evaluated(monkeypatch):
+    def kernel(X, Z):
+        raise AssertionError("evaluated")
+
+    X, y = noisy(n=50)
+    monkeypatch.setattr(_memory, "available_bytes", lambda: 10_000)
+    with pytest.raises(MemoryError, match=r"50 training points needs 60,000 bytes.*Fit on fewer points"):
+        BayesSVC(kernel=kernel).fit(X, y)
+
+
+def test_rows_of_weight_zero_need_no_memory(monkeypatch):
+    X, y = noisy(n=50)
+    monkeypatch.setattr(_memory, "available_bytes", lambda: 12_000)
+    BayesSVC().fit(X, y, sample_weight=np.arange(50) < 12)

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+from _data import awkward, noisy
+from bayes_svm._smo import minimise
+from bayes_svm.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
+from bayes_svm.problem import DualProblem
+
+
+def problem_of(X, y, C):
+    return DualProblem.merge(rbf_kernel(X), np.arange(len(y)), y.astype(float), np.full(len(y), C))
+
+
+def roughly_solved(problem, tolerance):
+    beta = np.zeros(len(problem.label))
+    minimise(problem.gram, beta, -problem.label, problem.lower, problem.upper, tolerance, 10**6)
+    return beta
+
+
+def violation_of(problem, targets, polished):
+    beta, free = polished.beta, polished.free
+    gradient = problem.gram @ beta - targets
+    residual = gradient - gradient[free].mean()
+    residual[free] = 0
+    return optimality_violation(beta, residual, problem.lower, problem.upper).max()
+
+
+def test_targets_are_distinct_and_near_the_labels():
+    label = np.repeat([1.0, -1.0], 500)
+    targets = margin_targets(label, 1e-7)
+    assert len(np.unique(np.abs(targets))) == 1000
+    assert np.all((np.abs(targets) > 1) & (np.abs(targets) <= 1 + 1.0001e-7))
+    np.testing.assert_array_equal(np.sign(targets), label)
+    np.testing.assert_array_equal(targets, margin_targets(label, 1e-7))
+
+
+@pytest.mark.parametrize("start", [1e-6, 1e-2, 1.0, np.inf])
+def test_the_end_is_the_optimum_wherever_it_starts(start):
+    problem = problem_of(*noisy(), 10.0)
+    targets = margin_targets(problem.label, 1e-7)
+    beta = roughly_solved(problem, start)
+    polished = polish(problem, targets, beta, min(start, 2.0))
+    assert polished.reason is None
+    assert violation_of(problem, targets, polished) <= 1e-10
+    assert abs(polished.beta.sum()) <= 1e-10
+
+
+def test_dependent_free_points_are_reduced_to_an_independent_set():
+    X, y = noisy(n=30, d=2)
+    problem = DualProblem.merge(X @ X.T, np.arange(30), y.astype(float), np.full(30, 1.0))
+    beta = np.where(y > 0, 0.5 / (y > 0).sum(), -0.5 / (y < 0).sum())  # all thirty are free
+    polished = polish(problem, margin_targets(problem.label, 1e-7), beta, 2.0)
+    assert polished.reason is None
+    assert len(polished.free) <= 3
+
+
+def test_an_indefinite_kernel_is_a_reason_and_not_an_exception():
+    X, y = noisy(n=30)
+    K = np.tanh(2.0 * X @ X.T - 1.0)
+    problem = DualProblem.merge(K, np.arange(30), y.astype(float), np.full(30, 1.0))
+    beta = np.where(y > 0, 0.5 / (y > 0).sum(), -0.5 / (y < 0).sum())
+    assert "not positive" in polish(problem, problem.label, beta, 2.0).reason
+
+
+def test_the_start_is_left_as_it_was():
+    problem = problem_of(*awkward(), 10.0)
+    beta = roughly_solved(problem, 1e-2)
+    before = beta.copy()
+    polish(problem, margin_targets(problem.label, 1e-7), beta, 1e-2)
+    np.testing.assert_array_equal(beta, before)
+
+
+def test_violation_is_on_the_side_where_a_coefficient_can_move():
+    beta, lower, upper = np.array([0.0, 0.5, 1.0, 0.0]), np.zeros(4), np.array([1.0, 1.0, 1.0, 0.0])
+    np.testing.assert_array_equal(optimality_violation(beta, np.full(4, 0.2), lower, upper), [0, 0.2, 0.2, 0])
+    np.testing.assert_array_equal(
+        optimality_violation(beta, np.full(4, -0.2), lower, upper), [0.2, 0.2, 0, 0]
+    )
+
+
+def test_coefficients_of_a_partition_put_its_free_points_on_their_targets():
+    problem = problem_of(*noisy(n=20), 100.0)
+    beta = np.where(np.arange(20) % 4 == 0, problem.lower + problem.upper, 0.0) / 50
+    free = np.array([1, 2, 3])
+    found, intercept = coefficients_of_partition(problem, 1e-3 * problem.label, beta, free)
+    kept = np.setdiff1d(np.arange(20), free)
+    np.testing.assert_array_equal(found[kept], beta[kept])
+    inside = (found[free] > problem.lower[free]) & (found[free] < problem.upper[free])
+    if inside.all():
+        np.testing.assert_allclose(
+            problem.gram[free] @ found + intercept, 1e-3 * problem.label[free], atol=1e-12
+        )
+    assert np.all((found >= problem.lower) & (found <= problem.upper))

@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.svm import SVC
+
+from _data import awkward, noisy, three_classes
+from bayes_svm import BayesSVC
+from bayes_svm.kernels import Kernel
+from bayes_svm.machine import machine_of
+from bayes_svm.posterior import Posterior, hinge_curvature, left_out_variance, posterior_of
+
+
+def explicit(X, r, lam, at):
+    """``z' A^-1 z`` with ``A = lam I + sum r z z'``, the features themselves being z."""
+    A = lam * np.eye(X.shape[1]) + (X * r[:, None]).T @ X
+    return np.einsum("ij,jk,ik->i", at, np.linalg.inv(A), at)
+
+
+@pytest.fixture(params=[0.01, 1.0, 100.0])
+def linear(request):
+    X, y = noisy(n=40)
+    machine, (solution,) = machine_of(SVC(C=request.param, kernel="linear"), X, y)
+    posterior = posterior_of(machine, machine.problem(0), solution, request.param)
+    return X, y, machine, solution, posterior, request.param
+
+
+def test_variance_is_that_of_the_explicit_feature_map(linear):
+    X, y, _, solution, posterior, C = linear
+    r = hinge_curvature(y * solution.values)
+    at = np.random.default_rng(1).normal(size=(9, 3))
+    np.testing.assert_allclose(posterior.variance(at), explicit(X, r, 1 / C, at), rtol=1e-6)
+
+
+def test_left_out_variance_deletes_the_row(linear):
+    X, y, machine, solution, posterior, C = linear
+    r = hinge_curvature(y * solution.values)
+    kept = ~np.eye(40, dtype=bool)
+    expected = [explicit(X[kept[i]], r[kept[i]], 1 / C, X[i : i + 1])[0] for i in range(40)]
+    found = left_out_variance(machine, [posterior], [solution], C)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_repeated_rows_count_as_often_and_one_of_them_goes():
+    X, y = noisy(n=20)
+    C, X, y = 2.0, np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    machine, (solution,) = machine_of(SVC(C=C, kernel="linear"), X, y)
+    problem = machine.problem(0)
+    posterior = posterior_of(machine, problem, solution, C)
+    r = hinge_curvature(y * solution.values[problem.group])
+    np.testing.assert_allclose(posterior.variance(X), explicit(X, r, 1 / C, X), rtol=1e-6)
+    expected = explicit(X[1:], r[1:], 1 / C, X[:1])
+    np.testing.assert_allclose(
+        left_out_variance(machine, [posterior], [solution], C)[:3], expected[0], rtol=1e-6
+    )
+
+
+def test_weights_multiply_the_curvature():
+    X, y = awkward(n=20)
+    X += np.random.default_rng(0).normal(size=X.shape)
+    weight = np.random.default_rng(0).choice([0.0, 0.5, 2.0], size=20)
+    weight[:4] = 1
+    model = BayesSVC(C=2.0, kernel="linear").fit(X, y, sample_weight=weight)
+    r = weight * hinge_curvature(y * model.decision_function(X))
+    np.testing.assert_allclose(model.posterior_variance(X), explicit(X, r, 0.5, X), rtol=1e-6)
+
+
+def test_far_from_the_data_the_variance_is_the_priors():
+    X, y = noisy()
+    model = BayesSVC(C=3.0, gamma=1.0).fit(X, y)
+    assert model.posterior_variance(np.full((1, 3), 100.0))[0] == pytest.approx(3.0)
+    assert np.all(model.posterior_variance(X) < 3.0)
+
+
+def test_the_variance_is_never_negative():
+    X, _ = noisy(d=1)
+    model = BayesSVC(C=1e8, kernel="linear").fit(X, np.where(X[:, 0] > 0, 1, -1))
+    assert np.all(model.posterior_variance(np.vstack([X, [[0.0]]])) >= 0)
+
+
+def test_several_classes_have_a_variance_each():
+    X, y = three_classes()
+    variance = BayesSVC(gamma=0.5).fit(X, y).posterior_variance(X)
+    assert variance.shape == (60, 3)
+    for k in range(3):
+        binary = BayesSVC(gamma=0.5).fit(X, y == k).posterior_variance(X)
+        np.testing.assert_allclose(variance[:, k], binary, rtol=1e-8)
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 3.0])
+def test_curvature_is_the_second_derivative_of_the_softplus(sharpness):
+    margin, step = np.linspace(-4, 4, 33), 1e-4
+
+    def softplus(margin):
+        return np.logaddexp(0, sharpness * (1 - margin)) / sharpness
+
+    numeric = (softplus(margin + step) - 2 * softplus(margin) + softplus(margin - step)) / step**2
+    np.testing.assert_allclose(hinge_curvature(margin, sharpness), numeric, atol=1e-6)
+
+
+def test_curvature_is_largest_on_the_margin_and_positive_everywhere():
+    assert hinge_curvature(np.array([1.0]))[0] == pytest.approx(3.0 * expit(0) ** 2)
+    assert np.all(hinge_curvature(np.linspace(-9, 9, 101)) > 0)
+
+
+def test_blocks_make_no_difference(monkeypatch):
+    X, _ = noisy(n=30)
+    posterior = Posterior(Kernel("rbf"), X[:10], np.arange(10), np.ones(10), 0.5)
+    whole = posterior.variance(X)
+    blocks = Kernel.blocks
+    monkeypatch.setattr(Kernel, "blocks", lambda *arguments: blocks(*arguments, max_bytes=100))
+    np.testing.assert_allclose(posterior.variance(X), whole, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_a_variance_that_overflows_is_an_error_and_not_nan(kernel):
+    X, y = noisy()
+    model = BayesSVC(kernel=kernel).fit(X, y)
+    with pytest.raises(ValueError, match="returned NaN or infinity"):
+        model.posterior_variance(np.full((1, 3), 1e200))

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+from _data import awkward, noisy
+from bayes_svm._smo import minimise
+
+
+def start(K, y, C):
+    y = y.astype(float)
+    return np.zeros(len(y)), -y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
+
+
+def violation(beta, gradient, lower, upper):
+    return (-gradient)[beta < upper].max() - (-gradient)[beta > lower].min()
+
+
+def first_order_smo(K, y, C, tolerance, max_steps=100_000):
+    """The most violating pair moves until none violates: the same problem, the simplest choice of pairs."""
+    beta, gradient, lower, upper = start(K, y, C)
+    for _ in range(max_steps):
+        i = np.where(beta < upper, -gradient, -np.inf).argmax()
+        j = np.where(beta > lower, -gradient, np.inf).argmin()
+        if gradient[j] - gradient[i] <= tolerance:
+            return beta
+        amount = (gradient[j] - gradient[i]) / max(K[i, i] + K[j, j] - 2 * K[i, j], 1e-12)
+        amount = min(amount, upper[i] - beta[i], beta[j] - lower[j])
+        beta[i], beta[j] = beta[i] + amount, beta[j] - amount
+        gradient += amount * (K[i] - K[j])
+    raise AssertionError("the twin did not converge")
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize("make", [noisy, awkward])
+def test_values_are_those_of_the_numpy_twin(make, C):
+    X, y = make(n=40)
+    K = rbf_kernel(X)
+    beta, gradient, lower, upper = start(K, y, C)
+    minimise(K, beta, gradient, lower, upper, 1e-9, 10**6)
+    np.testing.assert_allclose(K @ beta, K @ first_order_smo(K, y, C, 1e-9), atol=1e-5)
+
+
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-3, 1e-6])
+def test_it_stops_at_the_violation_it_reports(tolerance):
+    X, y = noisy()
+    K = rbf_kernel(X)
+    beta, gradient, lower, upper = start(K, y, 10.0)
+    reported, steps = minimise(K, beta, gradient, lower, upper, tolerance, 10**6)
+    assert 0 < steps < 10**6
+    assert reported == pytest.approx(violation(beta, gradient, lower, upper), abs=1e-12)
+    assert reported <= tolerance
+
+
+def test_coefficients_stay_feasible_and_the_gradient_is_theirs():
+    X, y = awkward(n=40)
+    K = X @ X.T
+    beta, gradient, lower, upper = start(K, y, 10.0)
+    minimise(K, beta, gradient, lower, upper, 1e-6, 10**6)
+    assert np.all((beta >= lower) & (beta <= upper))
+    assert beta.sum() == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(gradient, K @ beta - y, atol=1e-9)
+
+
+def test_it_takes_no_more_steps_than_allowed():
+    X, y = noisy()
+    K = rbf_kernel(X)
+    beta, gradient, lower, upper = start(K, y, 100.0)
+    reported, steps = minimise(K, beta, gradient, lower, upper, 1e-9, 5)
+    assert steps == 5
+    assert np.count_nonzero(beta) <= 10
+    assert reported == pytest.approx(violation(beta, gradient, lower, upper))
+
+
+def test_where_nothing_can_move_nothing_does():
+    K, beta = np.eye(2), np.zeros(2)
+    assert minimise(K, beta, np.array([-1.0, 1.0]), np.zeros(2), np.zeros(2), 1e-3, 10) == (0.0, 0)

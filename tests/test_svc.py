@@ -1,0 +1,379 @@
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import log_loss
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.svm import SVC
+
+from _data import awkward, noisy, three_classes
+from bayes_svm import BayesSVC
+from bayes_svm.links import KwokLink, SigmoidLink
+
+
+@pytest.fixture(scope="module", params=["linear", "rbf", "poly"])
+def pair(request):
+    X, y = noisy(n=100)
+    parameters = {"C": 0.8, "kernel": request.param, "gamma": 0.3, "coef0": 1.0, "degree": 2}
+    return X, BayesSVC(**parameters).fit(X, y), SVC(**parameters, tol=1e-6).fit(X, y)
+
+
+def test_binary_attributes_are_svcs(pair):
+    _, ours, svc = pair
+    np.testing.assert_array_equal(ours.support_, svc.support_)
+    np.testing.assert_array_equal(ours.n_support_, svc.n_support_)
+    np.testing.assert_array_equal(ours.support_vectors_, svc.support_vectors_)
+    np.testing.assert_allclose(ours.dual_coef_, svc.dual_coef_, atol=1e-3)
+    np.testing.assert_allclose(ours.intercept_, svc.intercept_, atol=1e-3)
+    np.testing.assert_array_equal(ours.classes_, svc.classes_)
+
+
+def test_binary_decision_function_is_svcs(pair):
+    X, ours, svc = pair
+    other = X + 0.3
+    np.testing.assert_allclose(ours.decision_function(other), svc.decision_function(other), atol=1e-3)
+
+
+def test_coef_is_svcs_and_only_a_linear_kernels(pair):
+    X, ours, svc = pair
+    if ours.kernel == "linear":
+        np.testing.assert_allclose(ours.coef_, svc.coef_, atol=1e-3)
+        np.testing.assert_allclose(X @ ours.coef_[0] + ours.intercept_, ours.decision_function(X))
+    else:
+        with pytest.raises(AttributeError, match="only available when using a linear kernel"):
+            _ = ours.coef_
+
+
+def test_equal_rows_share_what_svc_gives_to_some():
+    X, y = awkward(n=40)
+    ours, svc = BayesSVC(gamma=0.5).fit(X, y), SVC(gamma=0.5, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), svc.decision_function(X), atol=1e-3)
+
+
+@pytest.fixture(scope="module", params=[(link, k) for link in ("sigmoid", "kwok") for k in (2, 3)], ids=str)
+def model(request):
+    link, n_classes = request.param
+    X, y = noisy() if n_classes == 2 else three_classes()
+    return BayesSVC(link=link, gamma=0.5).fit(X, y), X, y
+
+
+def test_the_prediction_is_the_most_probable_class(model):
+    clf, X, _ = model
+    X = np.vstack([X, 3 * X, X[::-1] + 1])
+    probability = clf.predict_proba(X)
+    np.testing.assert_array_equal(clf.predict(X), clf.classes_[probability.argmax(axis=1)])
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(clf.predict_log_proba(X), np.log(probability))
+
+
+def test_more_than_two_decision_values_have_the_predicted_class_on_top(model):
+    clf, X, _ = model
+    values = clf.decision_function(X)
+    if len(clf.classes_) > 2:
+        np.testing.assert_array_equal(clf.classes_[values.argmax(axis=1)], clf.predict(X))
+    else:
+        assert values.shape == (len(X),)
+
+
+def test_left_out_probabilities_are_the_links_at_the_left_out_values(model):
+    clf, X, _ = model
+    assert clf.loo_proba_.shape == (len(X), len(clf.classes_))
+    np.testing.assert_allclose(clf.loo_proba_.sum(axis=1), 1.0, rtol=1e-12)
+    assert clf.loo_decision_values_.shape == (len(X),) if len(clf.classes_) == 2 else (len(X), 3)
+    links = clf.link_ if isinstance(clf.link_, list) else [clf.link_]
+    assert all(isinstance(link, SigmoidLink if clf.link == "sigmoid" else KwokLink) for link in links)
+
+
+def test_the_sigmoid_sees_left_out_values_only():
+    X, y = noisy(n=40, d=30)  # more features than the noise needs: the machine itself separates these
+    clf = BayesSVC(C=100.0, kernel="linear").fit(X, y)
+    own = np.where(y > 0, clf.loo_proba_[:, 1], clf.loo_proba_[:, 0])
+    assert np.all(y * clf.decision_function(X) > 0.99)
+    assert 0.4 < np.mean(own) < 0.8
+
+
+@pytest.mark.parametrize(
+    "copy", [lambda m: pickle.loads(pickle.dumps(m)), lambda m: m], ids=["pickle", "same"]
+)
+def test_a_copy_gives_identical_predictions(model, copy):
+    clf, X, y = model
+    expected = clf.predict_proba(X)
+    np.testing.assert_array_equal(copy(clf).predict_proba(X), expected)
+    np.testing.assert_array_equal(clone(clf).fit(X, y).predict_proba(X), expected)
+
+
+def test_a_file_of_joblib_gives_identical_predictions(model, tmp_path):
+    clf, X, _ = model
+    joblib.dump(clf, tmp_path / "model")
+    np.testing.assert_array_equal(joblib.load(tmp_path / "model").predict_proba(X), clf.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "labels", [["b", "a"], [True, False], [-1, -5], [10, 2], np.array(["no", "yes"], dtype=object)], ids=str
+)
+def test_labels_of_any_type_and_order(labels):
+    X, y = noisy()
+    named = np.asarray(labels)[(y > 0).astype(int)]
+    clf = BayesSVC().fit(X, named)
+    assert list(clf.classes_) == sorted(set(labels))
+    assert clf.predict(X).dtype == named.dtype
+    turn = 1 if labels[1] > labels[0] else -1
+    np.testing.assert_allclose(
+        clf.decision_function(X), turn * BayesSVC().fit(X, y).decision_function(X), atol=1e-9
+    )
+    assert clf.score(X, named) > 0.7
+
+
+def test_feature_names_are_kept_and_checked():
+    X, y = noisy()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    clf = BayesSVC().fit(frame, y)
+    assert list(clf.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_allclose(clf.predict_proba(frame), BayesSVC().fit(X, y).predict_proba(X), rtol=1e-12)
+    with pytest.raises(ValueError, match="feature names"):
+        clf.predict(frame[["c", "b", "a"]])
+
+
+def test_in_a_pipeline_and_a_grid_search():
+    X, y = noisy()
+    pipeline = make_pipeline(StandardScaler(), BayesSVC())
+    grid = GridSearchCV(pipeline, {"bayessvc__C": [0.01, 1.0]}, scoring="neg_log_loss", cv=3).fit(X, y)
+    assert grid.best_params_["bayessvc__C"] in (0.01, 1.0)
+    assert cross_val_score(pipeline, X, y, cv=3, n_jobs=2).mean() > 0.6
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_two_members_of_each_class_are_enough(n_classes):
+    y = np.repeat(np.arange(n_classes), 2)
+    X = np.column_stack([y, y % 2]) + 0.1 * np.random.default_rng(0).normal(size=(2 * n_classes, 2))
+    clf = BayesSVC(C=10.0, gamma=1.0).fit(X, y)
+    np.testing.assert_array_equal(clf.predict(X), y)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -7.3])
+def test_features_that_do_not_vary_give_the_prior_and_a_warning(value):
+    X, y = np.full((10, 2), value), np.repeat([0, 1], [3, 7])
+    with pytest.warns(UserWarning, match="do not separate the classes"):
+        clf = BayesSVC().fit(X, y)
+    probability = clf.predict_proba(X[:2])[:, 1]
+    # the smoothed prior: (7 * 7.5 / 8 + 3 * 0.5 / 4) / 10
+    np.testing.assert_allclose(probability, (7 * 7.5 / 8 + 3 * 0.5 / 4) / 10)
+
+
+@pytest.mark.parametrize("convert", [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_array])
+def test_sparse_is_dense(convert):
+    X, y = awkward(n=40)
+    dense, thin = BayesSVC().fit(X, y), BayesSVC().fit(convert(X), y)
+    np.testing.assert_allclose(thin.predict_proba(convert(X)), dense.predict_proba(X), atol=1e-8)
+    assert sparse.issparse(thin.support_vectors_)
+
+
+def test_sparse_indices_of_64_bits_work():
+    X, y = awkward(n=40)
+    wide = sparse.csr_matrix(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    clf = BayesSVC().fit(wide, y)
+    np.testing.assert_allclose(clf.predict_proba(wide), BayesSVC().fit(X, y).predict_proba(X), atol=1e-8)
+
+
+def test_a_precomputed_kernel_is_the_named_one():
+    X, y = noisy()
+    K = rbf_kernel(X, gamma=0.5)
+    named, given = BayesSVC(gamma=0.5).fit(X, y), BayesSVC(kernel="precomputed").fit(K, y)
+    other = rbf_kernel(X[:7] + 0.1, X, gamma=0.5)
+    np.testing.assert_allclose(given.predict_proba(other), named.predict_proba(X[:7] + 0.1), atol=1e-8)
+    np.testing.assert_array_equal(given.support_, named.support_)
+    assert cross_val_score(given, K, y, cv=3).shape == (3,)  # rows and columns are split
+
+
+def test_a_callable_kernel_is_the_named_one_also_after_pickling():
+    X, y = noisy()
+    clf = pickle.loads(pickle.dumps(BayesSVC(kernel=rbf_kernel).fit(X, y)))
+    named = BayesSVC(gamma=1 / 3).fit(X, y)  # the default of rbf_kernel
+    np.testing.assert_allclose(clf.predict_proba(X), named.predict_proba(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("link", ["sigmoid", "kwok"])
+def test_weights_are_repeated_rows_in_everything(link):
+    X, y = noisy(n=30)
+    weight = np.random.default_rng(0).integers(0, 3, size=30)
+    weight[:4] = 2
+    weighted = BayesSVC(link=link, class_weight="balanced").fit(X, y, sample_weight=weight)
+    repeated = BayesSVC(link=link, class_weight="balanced").fit(
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    )
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
+    np.testing.assert_allclose(np.repeat(weighted.loo_proba_, weight, axis=0), repeated.loo_proba_, atol=1e-7)
+
+
+def test_fitting_again_forgets_the_first_fit():
+    X, y = noisy()
+    clf = BayesSVC().fit(*three_classes())
+    np.testing.assert_array_equal(clf.fit(X, y).predict_proba(X), BayesSVC().fit(X, y).predict_proba(X))
+
+
+def test_verbose_says_what_the_fit_did(capsys):
+    BayesSVC(verbose=True).fit(*noisy())
+    assert "[BayesSVC] problem 0:" in capsys.readouterr().out
+
+
+def test_the_number_of_threads_changes_no_bit():
+    X, y = load_breast_cancer(return_X_y=True)
+    one, two = (BayesSVC(n_jobs=jobs).fit(scale(X), y).loo_proba_ for jobs in (1, 2))
+    assert one.tobytes() == two.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+@pytest.mark.filterwarnings("ignore:.*probability.*:FutureWarning")
+@pytest.mark.parametrize("C", [1.0, 10.0])
+def test_digits_are_better_calibrated_than_by_scikit_learn(C):
+    X, y = load_digits(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+    scaler = StandardScaler().fit(X)
+    X, X_test = scaler.transform(X), scaler.transform(X_test)
+    ours = log_loss(y_test, BayesSVC(C=C).fit(X, y).predict_proba(X_test))
+    folds = CalibratedClassifierCV(SVC(C=C), ensemble=False).fit(X, y)
+    platt = SVC(C=C, probability=True, random_state=0).fit(X, y)
+    assert ours <= 0.14
+    assert ours < log_loss(y_test, folds.predict_proba(X_test))
+    assert ours < log_loss(y_test, platt.predict_proba(X_test))
+
+
+# Bad input, and what is said about it.
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_x_that_is_not_finite_is_refused(value):
+    X, y = noisy()
+    X[3, 1] = value
+    with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
+        BayesSVC().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda y: np.ones(60), "one class only"),
+        (
+            lambda y: np.where(np.arange(60) == 5, 7, y),
+            r"Class .*7.* has 1 member: every class needs at least 2",
+        ),
+        (lambda y: y + 0.5 * np.random.default_rng(0).random(60), "Unknown label type: continuous"),
+        (lambda y: y[:-1], "inconsistent numbers of samples"),
+        (lambda y: None, "requires y to be passed"),
+    ],
+)
+def test_y_that_cannot_be_learned_is_refused(change, message):
+    X, y = noisy()
+    with pytest.raises(ValueError, match=message):
+        BayesSVC().fit(X, change(y))
+
+
+def test_x_without_features_is_refused():
+    with pytest.raises(ValueError, match=r"Found array with 0 feature\(s\)"):
+        BayesSVC().fit(np.empty((6, 0)), [0, 0, 0, 1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("K", "message"),
+    [
+        (np.ones((6, 5)), r"square matrix of kernel values between the training points, got shape \(6, 5\)"),
+        (np.triu(np.ones((6, 6))), r"precomputed\(\) is not symmetric"),
+        (sparse.csr_matrix(np.eye(6)), "[Ss]parse"),
+    ],
+)
+def test_a_precomputed_kernel_that_is_none_is_refused(K, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        BayesSVC(kernel="precomputed").fit(K, [0, 0, 0, 1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (-np.ones(60), "sample_weight holds negative values: weights must be at least 0"),
+        (np.zeros(60), "sample_weight is zero for every row|at least one non-zero"),
+        (np.full(60, np.nan), "sample_weight contains NaN"),
+        (np.ones(59), "sample_weight.shape"),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(weight, message):
+    with pytest.raises(ValueError, match=message):
+        BayesSVC().fit(*noisy(), sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"C": 0.0}, {"C": -1.0}, {"C": np.nan}, {"C": np.inf}, {"kernel": "rbv"}, {"gamma": 0.0},
+        {"gamma": "large"}, {"degree": -1}, {"tol": 0.0}, {"smoothing": 0.0}, {"link": "probit"},
+        {"max_iter": -2}, {"decision_function_shape": "ovo"}, {"class_weight": "even"}, {"n_jobs": 1.5},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_parameter_out_of_range_is_named(parameters):
+    with pytest.raises(ValueError, match=f"The '{next(iter(parameters))}' parameter of BayesSVC must be"):
+        BayesSVC(**parameters).fit(*noisy())
+
+
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+def test_too_few_steps_warn_with_the_gap_and_what_to_do():
+    message = (
+        "stopped after max_iter=2 .* raise max_iter, scale the features, or lower C.* relative duality gap"
+    )
+    with pytest.warns(ConvergenceWarning, match=message):
+        clf = BayesSVC(C=100.0, max_iter=2, tol=1e-9).fit(*noisy())
+    assert not clf.solution_.exact
+    assert clf.n_iter_[0] >= 1
+
+
+def test_a_kernel_value_that_overflows_names_kernel_and_parameters():
+    X, y = noisy()
+    with pytest.raises(ValueError, match=r"poly\(gamma=1, degree=30, coef0=0\) returned NaN or infinity"):
+        BayesSVC(kernel="poly", degree=30, gamma=1.0).fit(1e12 * X, y)
+
+
+def test_nan_of_a_callable_kernel_is_refused():
+    def gap(X, Z):
+        return np.full((len(X), len(Z)), np.nan)
+
+    with pytest.raises(ValueError, match="callable 'gap' returned NaN or infinity"):
+        BayesSVC(kernel=gap).fit(*noisy())
+
+
+def test_a_callable_kernel_of_the_wrong_shape_is_refused():
+    with pytest.raises(ValueError, match=r"callable .* returned shape \(60,\), expected \(60, 60\)"):
+        BayesSVC(kernel=lambda X, Z: X[:, 0]).fit(*noisy())
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "posterior_variance"])
+def test_before_fit_nothing_is_predicted(method):
+    with pytest.raises(NotFittedError, match="BayesSVC instance is not fitted yet"):
+        getattr(BayesSVC(), method)(np.eye(3))
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "posterior_variance"])
+def test_another_number_of_features_is_refused(method):
+    X, y = noisy()
+    with pytest.raises(ValueError, match="X has 2 features, but BayesSVC is expecting 3 features"):
+        getattr(BayesSVC().fit(X, y), method)(X[:, :2])
+
+
+def test_kwoks_link_needs_a_kernel_that_can_be_evaluated():
+    X, y = noisy()
+    with pytest.raises(ValueError, match="link='kwok' needs k\\(x, x\\) of new points"):
+        BayesSVC(kernel="precomputed", link="kwok").fit(X @ X.T, y)
+
+
+def test_a_class_weight_for_no_class_is_refused():
+    with pytest.raises(ValueError, match=r"class_weight names classes that y does not hold: \['3'\]"):
+        BayesSVC(class_weight={3: 2.0}).fit(*noisy())

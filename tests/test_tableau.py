@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+from _data import noisy
+from bayes_svm.tableau import FreeSystem, Tableau, diagonal_scale, independent_points
+
+X, _ = noisy(n=12)
+K = rbf_kernel(X)
+FREE = np.array([0, 3, 4, 9])
+
+
+def bordered(K, free):
+    n = len(free)
+    matrix = np.zeros((n + 1, n + 1))
+    matrix[:n, :n] = K[np.ix_(free, free)]
+    matrix[n, :n] = matrix[:n, n] = 1
+    return matrix
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
+def test_solve_is_the_bordered_systems(scale):
+    targets, total = np.array([1.0, -1.0, 2.0, 0.5]), 0.7
+    beta, intercept = FreeSystem(K, FREE, scale).solve(targets, total)
+    expected = np.linalg.solve(bordered(K, FREE), np.append(targets, total))
+    np.testing.assert_allclose(np.append(beta, intercept), expected, atol=1e-12)
+
+
+def test_tableau_is_the_principal_pivot_of_the_bordered_matrix():
+    others = np.array([1, 7, 11])
+    tableau = Tableau.sweep(K, FreeSystem(K, FREE, 1.0), others)
+    whole = bordered(K, np.concatenate([FREE, others]))
+    inside, outside = np.array([0, 1, 2, 3, 7]), np.array([4, 5, 6])
+    inverse = np.linalg.inv(whole[np.ix_(inside, inside)])
+    cross = whole[np.ix_(inside, outside)]
+    expected = np.empty_like(whole)
+    expected[np.ix_(inside, inside)] = -inverse
+    expected[np.ix_(inside, outside)] = inverse @ cross
+    expected[np.ix_(outside, inside)] = (inverse @ cross).T
+    expected[np.ix_(outside, outside)] = whole[np.ix_(outside, outside)] - cross.T @ inverse @ cross
+    np.testing.assert_allclose(tableau.W, expected, atol=1e-11)
+    np.testing.assert_array_equal(tableau.rows, [0, 3, 4, 9, 1, 7, 11])
+    np.testing.assert_array_equal(tableau.base_in, [True] * 4 + [False] * 3)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 5])
+def test_independent_points_are_as_many_as_the_rank_of_their_differences(rank):
+    Z = np.random.default_rng(0).normal(size=(30, rank))
+    chosen = independent_points(Z @ Z.T, np.arange(30), diagonal_scale(Z @ Z.T))
+    assert len(chosen) == rank + 1  # the intercept counts for one
+    assert np.linalg.matrix_rank(Z[chosen] - Z[chosen].mean(axis=0)) == rank
+
+
+def test_of_equal_points_one_is_independent():
+    assert len(independent_points(np.ones((5, 5)), np.arange(5), 1.0)) == 1
+
+
+def test_dependent_free_points_are_refused():
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        FreeSystem(-np.eye(3), np.arange(3), 0.1)
+
+
+def test_scale_of_a_kernel_that_vanishes():
+    assert diagonal_scale(np.zeros((3, 3))) == 1.0

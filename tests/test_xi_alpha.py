@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+from sklearn.preprocessing import normalize
+from sklearn.svm import SVC
+
+from _data import awkward, noisy, three_classes
+from bayes_svm import leave_one_out, span_estimate, xi_alpha
+from bayes_svm.machine import machine_of
+
+
+def by_definition(svc, X, y, rho, radius):
+    """``d_plus, d_minus`` from alpha and xi of a fitted SVC."""
+    svc.fit(X, y)
+    alpha = np.zeros(len(y))
+    alpha[svc.support_] = np.abs(svc.dual_coef_[0])
+    xi = np.maximum(0, 1 - y * svc.decision_function(X))
+    doubtful = rho * alpha * radius + xi >= 1
+    return (doubtful & (y > 0)).sum(), (doubtful & (y < 0)).sum()
+
+
+@pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("C", [0.4, 1.0, 10.0])
+def test_counts_and_measures_are_joachims_formulas(C, rho):
+    X, y = noisy()
+    estimate = xi_alpha(SVC(C=C, gamma=0.5), X, y, rho=rho, r_delta_squared=0.9)
+    plus, minus = by_definition(SVC(C=C, gamma=0.5, tol=1e-9), X, y, rho, 0.9)
+    n_plus = (y > 0).sum()
+    np.testing.assert_array_equal(estimate.counts, [plus, minus])
+    assert estimate.error == pytest.approx((plus + minus) / 60)
+    assert estimate.recall == pytest.approx(1 - plus / n_plus)
+    assert estimate.precision == pytest.approx((n_plus - plus) / (n_plus - plus + minus))
+    assert estimate.f1 == pytest.approx((2 * n_plus - 2 * plus) / (2 * n_plus - plus + minus))
+
+
+@pytest.mark.parametrize("C", [0.3, 3.0, 100.0])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("seed", range(4))
+def test_rho_two_bounds_the_leave_one_out_errors(seed, kernel, C):
+    X, y = noisy(seed=seed)
+    svc = SVC(C=C, kernel=kernel)
+    estimate, exact = xi_alpha(svc, X, y), leave_one_out(svc, X, y)
+    assert estimate.stable
+    (bound,), (found,) = estimate.confusions, exact.confusions
+    assert bound.fn >= found.fn
+    assert bound.fp >= found.fp
+
+
+def test_radius_is_that_of_the_kernel_matrix_or_one_for_unit_texts():
+    X, y = noisy()
+    K = X @ X.T
+    assert xi_alpha(SVC(kernel="linear"), X, y).r_delta_squared == pytest.approx(np.diag(K).max() - K.min())
+    assert xi_alpha(SVC(kernel="linear"), normalize(np.abs(X)), y).r_delta_squared == 1.0
+    assert xi_alpha(SVC(kernel="linear"), normalize(X), y).r_delta_squared > 1.0
+
+
+def test_integer_weights_are_repeated_rows():
+    X, y = awkward(n=20)
+    weight = np.random.default_rng(0).integers(1, 4, size=20)
+    svc, repeated = SVC(C=0.5, gamma=0.5), (np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    weighted = xi_alpha(svc, X, y, sample_weight=weight)
+    assert weighted.confusions == xi_alpha(svc, *repeated).confusions
+    spans = span_estimate(svc, X, y, sample_weight=weight).decision_values
+    np.testing.assert_allclose(
+        np.repeat(spans, weight), span_estimate(svc, *repeated).decision_values, atol=1e-9
+    )
+
+
+def test_several_classes_are_one_against_the_rest():
+    X, y = three_classes()
+    svc = SVC(gamma=0.5)
+    several, spans = xi_alpha(svc, X, y), span_estimate(svc, X, y)
+    for k in range(3):
+        assert several.confusions[k] == xi_alpha(svc, X, y == k).confusions[0]
+        binary = span_estimate(svc, X, y == k)
+        np.testing.assert_allclose(spans.decision_values[:, k], binary.decision_values, atol=1e-9)
+    assert several.micro.fn == sum(confusion.fn for confusion in several.confusions)
+
+
+def test_without_a_free_point_the_bound_is_not_claimed():
+    X, y = np.array([[1.0], [2.0], [-1.0], [-3.0]]), np.array([1, 1, -1, -1])
+    assert not xi_alpha(SVC(kernel="linear", C=0.01), X, y).stable
+
+
+@pytest.mark.parametrize("rho", [0.0, -1.0, 2.1, np.nan])
+def test_rho_out_of_range_is_refused(rho):
+    with pytest.raises(ValueError, match=r"rho=.* is not in \(0, 2\]"):
+        xi_alpha(SVC(), *noisy(), rho=rho)
+
+
+@pytest.mark.parametrize("radius", [-1.0, np.inf, np.nan])
+def test_a_radius_out_of_range_is_refused(radius):
+    with pytest.raises(ValueError, match=r"r_delta_squared=.* must be finite and at least 0"):
+        xi_alpha(SVC(), *noisy(), r_delta_squared=radius)
+
+
+def squared_distance_from_affine_hull(point, others):
+    base = others[0]
+    directions = (others[1:] - base).T
+    weights = np.linalg.lstsq(directions, point - base, rcond=None)[0]
+    return np.sum((point - base - directions @ weights) ** 2)
+
+
+def test_span_is_the_distance_from_the_affine_hull_of_the_other_free_points():
+    X, y = noisy(n=40, d=6)
+    svc = SVC(C=1.0, kernel="linear")
+    values = span_estimate(svc, X, y).decision_values
+    _, (solution,) = machine_of(svc, X, y)
+    for r in range(40):
+        others = X[solution.free[solution.free != r]]
+        span = squared_distance_from_affine_hull(X[r], others)
+        expected = solution.values[r] - y[r] * solution.alpha[r] * span
+        assert values[r] == pytest.approx(expected, abs=1e-8)
+
+
+def test_span_is_exact_where_the_free_points_do_not_change():
+    X, y = noisy(seed=3)
+    svc = SVC(C=1.0, gamma=0.5)
+    exact = leave_one_out(svc, X, y)
+    quiet = exact.events == 0
+    assert (quiet & (exact.status == "path")).sum() > 3
+    np.testing.assert_allclose(
+        span_estimate(svc, X, y).decision_values[quiet], exact.decision_values[quiet], atol=1e-6
+    )
+
+
+def test_span_is_closer_than_xi_alpha():
+    X, y = noisy(n=150, noise=0.7)
+    svc = SVC(C=1.0, gamma=0.5)
+    exact = leave_one_out(svc, X, y).error
+    assert abs(span_estimate(svc, X, y).error - exact) < 0.3 * abs(xi_alpha(svc, X, y).error - exact)
+
+
+@pytest.mark.filterwarnings("ignore:The solution is not exact")
+def test_span_of_an_inexact_solution_is_refused():
+    X, y = noisy()
+    with pytest.raises(ValueError, match="span estimate needs an exact solution: stopped after max_iter=2"):
+        span_estimate(SVC(C=100.0, max_iter=2, tol=1e-9), X, y)
