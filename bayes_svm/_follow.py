@@ -34,7 +34,7 @@ class Base(NamedTuple):
     is_in: Mask
     lower: Array
     upper: Array
-    flat: float  # curvature at or below which an entering point depends on those in
+    flat: Array  # curvature at or below which an entering point depends on those in
 
 
 class Motion(NamedTuple):
@@ -318,7 +318,7 @@ def enter(base, frozen, i, state, n_in, n_changed, scratch):
     if n_in == 0:
         return 1, toggle(i, state.is_in, state.changed, n_changed), -1
     sense = 1.0 if beta[i] == base.lower[i] else -1.0
-    if _response(base, i, sense, state, n_changed, scratch) > base.flat:
+    if _response(base, i, sense, state, n_changed, scratch) > base.flat[i]:
         return n_in + 1, toggle(i, state.is_in, state.changed, n_changed), -1
     leaving, room = i, base.upper[i] - beta[i] if sense > 0.0 else beta[i] - base.lower[i]
     fastest = 1.0

@@ -11,12 +11,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import pairwise
 
-__all__ = ["KERNEL_NAMES", "Kernel", "resolve_gamma"]
+__all__ = ["KERNEL_NAMES", "Kernel", "resolve_gamma", "summed_entries"]
 
 Array = NDArray[np.float64]
 KernelFunction = Callable[[Any, Any], Any]
 
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+
+
+def summed_entries(X: Any) -> Any:
+    """A CSR matrix with entries given twice added up: their squares do not add up."""
+    if not sparse.issparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
 
 
 def resolve_gamma(gamma: str | float, X: Any, sample_weight: Array | None = None) -> float:
@@ -42,6 +51,7 @@ def resolve_gamma(gamma: str | float, X: Any, sample_weight: Array | None = None
         return 1.0 / n_features
     if gamma != "scale":
         return float(gamma)
+    X = summed_entries(X)
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     total = weight.sum() * n_features
     mean = float(weight @ np.asarray(X.sum(axis=1)).ravel()) / total
@@ -115,8 +125,13 @@ class Kernel:
         expected = (X.shape[0], Z.shape[0])
         if values.shape != expected:
             raise ValueError(f"The kernel {self} returned shape {values.shape}, expected {expected}.")
-        # The sum of a finite matrix can overflow only where the fit would too.
-        if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        return self._finite(values)
+
+    def _finite(self, values: Array) -> Array:
+        # A sum over finite values can itself overflow, so that only a bad sum is looked into.
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = not np.isfinite(values.sum())
+        if suspicious and not np.isfinite(values).all():
             raise ValueError(
                 f"The kernel {self} returned NaN or infinity. Scale the features, or choose "
                 "smaller values of its parameters."
@@ -182,11 +197,14 @@ class Kernel:
             return np.ones(X.shape[0])
         if callable(self.function):
             return np.array([float(self(X[i : i + 1], X[i : i + 1])[0, 0]) for i in range(X.shape[0])])
-        if sparse.issparse(X):
-            norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        else:
-            norms = np.einsum("ij,ij->i", X, X)
-        if self.function == "linear":
-            return np.asarray(norms, dtype=np.float64)
-        inner = self.gamma * norms + self.coef0
-        return np.asarray(inner**self.degree if self.function == "poly" else np.tanh(inner))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if sparse.issparse(X):
+                norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+            else:
+                norms = np.einsum("ij,ij->i", X, X)
+            inner = norms if self.function == "linear" else self.gamma * norms + self.coef0
+            if self.function == "poly":
+                inner = inner**self.degree
+            elif self.function == "sigmoid":
+                inner = np.tanh(inner)
+        return self._finite(np.asarray(inner))

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.svm import SVC
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from bayes_svm._memory import require_bytes
-from bayes_svm.kernels import Kernel, resolve_gamma
+from bayes_svm.kernels import Kernel, resolve_gamma, summed_entries
 from bayes_svm.problem import DualProblem, copies_of_weight, first_occurrences, is_convex
 from bayes_svm.solution import DualSolution, solve
 
@@ -83,12 +84,8 @@ class Machine:
             If the kernel matrix is not symmetric or not finite.
         """
         used = np.flatnonzero(row_bound > 0)
-        require_bytes(
-            3 * 8 * len(used) ** 2,
-            f"An exact SVM on {len(used)} training points",
-            "Fit on fewer points: a stratified subsample, or the rows that matter most.",
-        )
         if kernel.precomputed:
+            _require_memory(len(used))
             gram_used = np.ascontiguousarray(X[np.ix_(used, used)])
             distinct, number = first_occurrences(gram_used)
             gram = gram_used[np.ix_(distinct, distinct)]
@@ -97,6 +94,7 @@ class Machine:
                 distinct, number, gram = np.arange(len(used)), np.arange(len(used)), gram_used
         else:
             distinct, number = first_occurrences(X[used])
+            _require_memory(len(distinct))
             rows = X[used[distinct]]
             gram = kernel(rows, rows)
             if callable(kernel.function):
@@ -133,6 +131,15 @@ class Machine:
         return values
 
 
+def _require_memory(n_distinct: int) -> None:
+    """The kernel matrix, the tableau, and room to work in."""
+    require_bytes(
+        3 * 8 * n_distinct**2,
+        f"An exact SVM on {n_distinct} different training points",
+        "Fit on fewer points: a stratified subsample, or the rows that matter most.",
+    )
+
+
 def _make_symmetric(gram: Array, kernel: Kernel, tile: int = 256) -> None:
     """Average out, in place, the rounding differences between the halves of a kernel matrix."""
     size = len(gram)
@@ -155,10 +162,10 @@ def _make_symmetric(gram: Array, kernel: Kernel, tile: int = 256) -> None:
 
 
 def with_narrow_indices(X: Any) -> Any:
-    """A sparse matrix as CSR with 32-bit indices where they fit, dense arrays unchanged."""
+    """A sparse matrix as CSR, entries summed, 32-bit indices where they fit; dense arrays unchanged."""
     if not sparse.issparse(X):
         return X
-    X = X.tocsr()
+    X = summed_entries(X.tocsr())
     if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < np.iinfo(np.int32).max:
         X = X.copy()
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
@@ -196,7 +203,14 @@ def row_bounds(
 
     "balanced" counts each row with its weight: ``total / (n_classes * weight of the class)``,
     so that a row of weight 2 equals the row given twice.
+
+    Raises
+    ------
+    ValueError
+        If C is not finite, or a class weight is not above 0 or names no class.
     """
+    if not np.isfinite(C):
+        raise ValueError(f"C={C} is not finite: for a hard margin choose a large number, 1e6 say.")
     if class_weight is None:
         factor = np.ones(len(classes))
     elif isinstance(class_weight, str):
@@ -262,12 +276,15 @@ def machine_of(
     ValueError
         If X, y are not what a fitted estimator was fitted on.
     """
-    missing = [name for name in REQUIRED if not hasattr(estimator, name)]
-    if missing:
+    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    missing = [name for name in REQUIRED if name not in parameters]
+    if missing or not is_classifier(estimator):
+        lack = f"it has no parameter {', '.join(missing)}" if missing else "it is not a classifier"
         raise TypeError(
-            f"{type(estimator).__name__} is not an SVC or BayesSVC: it has no parameter "
-            f"{', '.join(missing)}. For a pipeline, pass its last step and the transformed X."
+            f"{type(estimator).__name__} is not an SVC or BayesSVC: {lack}. For a pipeline, pass its "
+            "last step and the transformed X."
         )
+    estimator._validate_params()
     X = with_narrow_indices(check_array(X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True))
     check_consistent_length(X, y)
     weight = checked_weights(sample_weight, X)
@@ -314,9 +331,14 @@ def _coefficients_of(estimator: Any, problem: DualProblem) -> Array:
     """Signed coefficients of the merged points, from a fitted binary estimator."""
     coef = estimator.dual_coef_
     coef = np.asarray(coef.todense() if sparse.issparse(coef) else coef).ravel()
-    if estimator.support_.max(initial=-1) >= len(problem.group):
-        raise ValueError("X has fewer rows than the estimator was fitted on.")
-    points = problem.group[estimator.support_]
+    rows = np.arange(len(problem.group))
+    if isinstance(estimator, SVC):
+        rows = np.flatnonzero(problem.group >= 0)  # SVC numbers its support among rows of positive weight
+    if estimator.support_.max(initial=-1) >= len(rows):
+        raise ValueError(
+            "X has fewer rows than the estimator was fitted on, rows of weight zero not counted."
+        )
+    points = problem.group[rows[estimator.support_]]
     inside = points >= 0
     beta = np.zeros(len(problem.label))
     np.add.at(beta, points[inside], coef[inside])

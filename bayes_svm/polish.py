@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import DONE, NO_WAY_ON, Base, Motion, Scratch, State, enter_each, follow
-from bayes_svm.problem import DualProblem, Indices
-from bayes_svm.tableau import DEPENDENT, FreeSystem, Tableau, diagonal_scale, independent_points
+from bayes_svm.problem import DualProblem, Indices, snapped
+from bayes_svm.tableau import FreeSystem, Tableau, flat_curvature, independent_points
 
 __all__ = ["Polished", "margin_targets", "optimality_violation", "polish", "scratch"]
 
@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 MAX_ROUNDS = 100
 MAX_CHANGES = 64  # changes of the partition after which a new tableau is cheaper
 ROUNDING = 1e-12  # violation, relative to the residuals, that is no violation
-INDEFINITE = 1e-7  # negative curvature, relative to the diagonal, that is not rounding
+INDEFINITE = 1e3  # negative curvature, in units of what counts as flat, that is not rounding
 
 
 def margin_targets(label: Array, tie_break: float) -> Array:
@@ -86,6 +86,7 @@ def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) 
     """
     gram, lower, upper = problem.gram, problem.lower, problem.upper
     pivots, best, free = 0, np.inf, np.empty(0, dtype=np.intp)
+    beta = snapped(beta, lower, upper)
     try:
         for _ in range(MAX_ROUNDS):
             beta, free = _independent_free(problem, beta)
@@ -120,16 +121,17 @@ def _independent_free(problem: DualProblem, beta: Array) -> tuple[Array, Indices
     candidates = np.flatnonzero((beta > lower) & (beta < upper))
     if len(candidates) == 0:
         return beta, candidates
-    scale = diagonal_scale(problem.gram)
-    free = independent_points(problem.gram, candidates, scale)
+    gram, shift = problem.gram, problem.shift
+    free = independent_points(gram, candidates, shift)
     dependent = np.setdiff1d(candidates, free)
     if len(dependent) == 0:
         return beta, free
-    tableau = Tableau.sweep(problem.gram, FreeSystem(problem.gram, free, scale), dependent)
-    if tableau.W[:-1, :-1].diagonal()[len(free) :].min() < -INDEFINITE * scale:
+    tableau = Tableau.sweep(gram, FreeSystem(gram, free, shift), dependent)
+    flat = flat_curvature(gram, tableau.rows, shift)
+    if np.any(tableau.W.diagonal()[len(free) : -1] < -INDEFINITE * flat[len(free) :]):
         raise np.linalg.LinAlgError("the kernel is not positive semi-definite")
     rows, capacity = tableau.rows, 2 * len(free) + 4
-    base = Base(tableau.W, tableau.base_in, lower[rows], upper[rows], DEPENDENT * scale)
+    base = Base(tableau.W, tableau.base_in, lower[rows], upper[rows], flat)
     state = State(beta[rows], np.zeros(len(rows)), tableau.base_in, np.empty(capacity, dtype=np.int64))
     enter_each(base, np.arange(len(free), len(rows)), state, scratch(len(rows), capacity))
     beta = beta.copy()
@@ -151,7 +153,6 @@ def _round(
 ) -> tuple[Array, Indices, int, int]:
     """Follow the optimum from the targets that ``beta`` is optimal for to the wanted ones."""
     lower, upper = problem.lower, problem.upper
-    scale = diagonal_scale(problem.gram)
     residual = gradient - gradient[free].mean()
     violated = optimality_violation(beta, residual, lower, upper) > 0
     violated[free] = False
@@ -162,13 +163,18 @@ def _round(
     near = violated | (np.abs(residual) <= max(0.1, 20 * violation))
     near[free] = False
     near &= upper > lower
-    tableau = Tableau.sweep(problem.gram, FreeSystem(problem.gram, free, scale), np.flatnonzero(near))
+    system = FreeSystem(problem.gram, free, problem.shift)
+    tableau = Tableau.sweep(problem.gram, system, np.flatnonzero(near))
     rows, n_free = tableau.rows, tableau.n_free
-    lacking = -float(beta.sum())  # rounding, or what the clipping of an earlier round took
+    # What the clipping of an earlier round took; rounding is not worth an event.
+    lacking = -float(beta.sum())
+    if abs(lacking) <= ROUNDING * float(np.abs(beta).max(initial=0.0)):
+        lacking = 0.0
     drift = drift[rows]
     start = residual[rows] + drift
     start[:n_free] = 0.0
-    base = Base(tableau.W, tableau.base_in, lower[rows], upper[rows], DEPENDENT * scale)
+    flat = flat_curvature(problem.gram, rows, problem.shift)
+    base = Base(tableau.W, tableau.base_in, lower[rows], upper[rows], flat)
     motion = Motion(
         direction=tableau.W[:, :n_free] @ drift[:n_free] + lacking * tableau.W[:, -1],
         goal=np.append(np.where(tableau.base_in, 0.0, drift), 0.0),
@@ -204,7 +210,7 @@ def coefficients_of_partition(
     problem: DualProblem, targets: Array, beta: Array, free: Indices
 ) -> tuple[Array, float]:
     """Coefficients and intercept with residual zero on ``free``, the other points left where they are."""
-    system = FreeSystem(problem.gram, free, diagonal_scale(problem.gram))
+    system = FreeSystem(problem.gram, free, problem.shift)
     beta = beta.copy()
     beta[free] = 0.0
     fixed = np.flatnonzero(beta)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
 
-__all__ = ["DualProblem", "copies_of_weight", "first_occurrences", "is_convex"]
+from bayes_svm.tableau import kernel_shift
+
+__all__ = [
+    "DualProblem",
+    "bound_slack",
+    "copies_of_weight",
+    "first_occurrences",
+    "is_convex",
+    "snapped",
+]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+AT_BOUND = 1e-9  # see bound_slack
 CURVATURE_ROUNDING = 1e-9  # negative curvature, relative to the diagonal, that may be rounding
 
 
@@ -73,6 +84,21 @@ def is_convex(gram: Array) -> bool:
     centred[np.diag_indices_from(centred)] += CURVATURE_ROUNDING * scale
     _, info = lapack.dpotrf(centred, lower=1, overwrite_a=1)
     return bool(info == 0)
+
+
+def bound_slack(beta: Array, bound: Array) -> Array:
+    """Distance from a bound within which a coefficient counts as being on it.
+
+    Rounding is relative to the coefficients, which can be far smaller than their bounds.
+    """
+    return np.asarray(AT_BOUND * np.minimum(bound, np.abs(beta).max(initial=0.0)))
+
+
+def snapped(beta: Array, lower: Array, upper: Array) -> Array:
+    """Coefficients within rounding of a bound put on it."""
+    slack = bound_slack(beta, upper - lower)
+    beta = np.where(beta <= lower + slack, lower, beta)
+    return np.where(beta >= upper - slack, upper, beta)
 
 
 @dataclass(frozen=True)
@@ -140,6 +166,11 @@ class DualProblem:
             row_bound=np.where(key >= 0, row_bound, 0.0),
             convex=convex,
         )
+
+    @cached_property
+    def shift(self) -> float:
+        """Constant added to the kernel where a positive definite matrix is needed."""
+        return kernel_shift(self.gram)
 
     @property
     def lower(self) -> Array:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._smo import minimise
 from bayes_svm.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
-from bayes_svm.problem import DualProblem, Indices
+from bayes_svm.problem import DualProblem, Indices, bound_slack, snapped
 
 __all__ = ["DualSolution", "intercept_interval", "pinning_points", "solve"]
 
@@ -17,9 +17,25 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 EXACT_RESIDUAL = 1e-9  # a solution is exact below this multiple of its scale
+EXACT_GAP = 1e-9  # and its relative duality gap below this,
+ROUNDING_RESIDUAL = 1e-12  # or its residual below this: a huge C makes a gap even of rounding
+UNIQUE = 1e-8  # length of the interval of optimal intercepts that is a point, up to rounding
 TIE_BREAKS = (1e-7, 1e-9, 1e-11)  # tried in turn until the unperturbed solution is exact
 ROUNDING_SHARE, MOST_ROUNDING = 1e-5, 100.0  # see DualSolution.scale
-AT_BOUND = 1e-9  # see bound_slack
+
+
+NOT_CONVEX = (
+    "the kernel is not positive semi-definite, so this is a stationary point, not the optimum: choose "
+    "another kernel or other parameters"
+)
+STOPPED = (
+    "stopped after max_iter={max_iter} steps with a violation of {violation:.2g}: raise max_iter, scale "
+    "the features, or lower C"
+)
+INEXACT = (
+    "a KKT residual of {kkt:.2g} and a relative duality gap of {gap:.2g} are the best that double "
+    "precision gives here: scale the features, or lower C"
+)
 
 
 @dataclass(frozen=True)
@@ -55,10 +71,11 @@ class DualSolution:
     reason : str or None
         None for an exact solution; otherwise why it is not.
     stable : bool
-        False if no coefficient lies strictly between its bounds: the intercept is then
-        not unique, and the middle of its interval is taken, as in LIBSVM.
+        False if the intercept is not unique, which needs all coefficients to be at bounds. The
+        middle of its interval is then taken, as in LIBSVM.
     tie_break : float
-        Relative change of the margin targets under which ``free`` was found.
+        Relative change of the margin targets under which ``free`` was found; 0 if the polish
+        did not end, and ``free`` is what the first solver left.
     """
 
     beta: Array
@@ -81,7 +98,7 @@ class DualSolution:
 
     @property
     def exact(self) -> bool:
-        """Whether the KKT residual is at most 1e-9 times the scale."""
+        """Whether the KKT residual and the relative gap are at most 1e-9, or rounding."""
         return self.reason is None
 
     @property
@@ -118,21 +135,6 @@ class DualSolution:
         points = self.group[used]
         beta[used] = self.beta[points] * self.row_bound[used] / self.bound[points]
         return beta
-
-
-def bound_slack(beta: Array, bound: Array) -> Array:
-    """Distance from a bound within which a coefficient counts as being on it.
-
-    Rounding is relative to the coefficients, which can be far smaller than their bounds.
-    """
-    return np.asarray(AT_BOUND * np.minimum(bound, np.abs(beta).max(initial=0.0)))
-
-
-def snapped(beta: Array, lower: Array, upper: Array) -> Array:
-    """Coefficients within rounding of a bound put on it."""
-    slack = bound_slack(beta, upper - lower)
-    beta = np.where(beta <= lower + slack, lower, beta)
-    return np.where(beta >= upper - slack, upper, beta)
 
 
 def intercept_interval(beta: Array, gradient: Array, lower: Array, upper: Array) -> tuple[float, float]:
@@ -193,33 +195,26 @@ def solve(
     gradient = problem.gram @ beta - problem.label
     budget = max(20_000, 100 * len(beta)) if max_iter < 0 else max_iter
     violation, steps = minimise(problem.gram, beta, gradient, lower, upper, tol, budget)
-    if not problem.convex or (0 <= max_iter <= steps and violation > tol):
-        reason = (
-            f"stopped after max_iter={max_iter} steps with a violation of {violation:.2g}: "
-            "raise max_iter, scale the features, or lower C"
-            if problem.convex
-            else "the kernel is not positive semi-definite, so this is a stationary point, not the optimum: "
-            "choose another kernel or other parameters"
-        )
-        free = np.flatnonzero((beta > lower) & (beta < upper))
-        return _assemble(problem, beta, free, steps, 0, reason, 0.0)
-    pivots = 0
+    first = _assemble(problem, beta, np.flatnonzero((beta > lower) & (beta < upper)), steps)
+    if not problem.convex:
+        return replace(first, reason=NOT_CONVEX)
+    if 0 <= max_iter <= steps and violation > tol:
+        return replace(first, reason=STOPPED.format(max_iter=max_iter, violation=violation))
+    attempts = [first]
     for tie_break in TIE_BREAKS:
         polished = polish(problem, margin_targets(problem.label, tie_break), beta, float(violation))
-        pivots += polished.pivots
-        if polished.reason is not None:
-            beta = polished.beta
-            gradient = problem.gram @ beta - problem.label
-            _, more = minimise(problem.gram, beta, gradient, lower, upper, EXACT_RESIDUAL, budget)
-            return _assemble(problem, beta, polished.free, steps + more, pivots, polished.reason, tie_break)
-        beta = polished.beta
-        if len(polished.free):
-            beta, _ = coefficients_of_partition(problem, problem.label, beta, polished.free)
-        solution = _assemble(problem, beta, polished.free, steps, pivots, None, tie_break)
-        if solution.exact:
+        beta, free = polished.beta, polished.free
+        if polished.reason is None and len(free):
+            beta, _ = coefficients_of_partition(problem, problem.label, beta, free)
+        pivots = attempts[-1].pivots + polished.pivots
+        found = polished.reason is None
+        attempts.append(_assemble(problem, beta, free, steps, pivots, tie_break if found else 0.0))
+        if attempts[-1].exact:
+            return attempts[-1]
+        violation = attempts[-1].kkt_residual
+        if not found:
             break
-        violation = solution.kkt_residual
-    return solution
+    return min(attempts, key=lambda solution: solution.kkt_residual)
 
 
 def _assemble(
@@ -227,28 +222,29 @@ def _assemble(
     beta: Array,
     free: Indices,
     steps: int,
-    pivots: int,
-    reason: str | None,
-    tie_break: float,
+    pivots: int = 0,
+    tie_break: float = 0.0,
 ) -> DualSolution:
+    """Intercept, values, and how exact they are, for given coefficients."""
     lower, upper = problem.lower, problem.upper
     used = np.flatnonzero(beta)
     kernel_part = problem.gram[:, used] @ beta[used]
     low, high = intercept_interval(beta, kernel_part - problem.label, lower, upper)
     intercept = (low + high) / 2
     margin = bound_slack(beta, problem.bound)
-    stable = bool(np.any((beta > lower + margin) & (beta < upper - margin)))
+    any_free = bool(np.any((beta > lower + margin) & (beta < upper - margin)))
     values = kernel_part + intercept
     residual = optimality_violation(snapped(beta, lower, upper), values - problem.label, lower, upper)
-    kkt = max(float(residual.max()), abs(float(beta.sum())))
-    summands = float((np.abs(problem.gram[:, used]) @ np.abs(beta[used])).max())
-    size = max(1.0, float(np.abs(values).max()))
-    scale = min(max(size, ROUNDING_SHARE * summands), MOST_ROUNDING * size)
-    if reason is None and kkt > EXACT_RESIDUAL * scale:
-        reason = (
-            f"the KKT residual {kkt:.2g} exceeds {EXACT_RESIDUAL * scale:.2g}: the kernel is ill-conditioned"
-        )
+    total = abs(float(beta.sum()))
+    kkt = max(float(residual.max()), total, total / max(float(np.abs(beta).max()), np.finfo(float).tiny))
+    scale = max(1.0, float(np.abs(values).max()))
+    rounding = kkt <= ROUNDING_RESIDUAL * scale
+    if kkt > EXACT_RESIDUAL * scale:
+        summands = float((np.abs(problem.gram[:, used]) @ np.abs(beta[used])).max())
+        scale = min(max(scale, ROUNDING_SHARE * summands), MOST_ROUNDING * scale)
     primal, dual = objectives(problem, beta, values, intercept)
+    gap = abs(primal - dual) / max(abs(dual), np.finfo(float).tiny)
+    exact = kkt <= EXACT_RESIDUAL * scale and (gap <= EXACT_GAP or rounding)
     return DualSolution(
         beta=beta,
         intercept=intercept,
@@ -264,7 +260,7 @@ def _assemble(
         dual=dual,
         smo_steps=steps,
         pivots=pivots,
-        reason=reason,
-        stable=stable,
+        reason=None if exact else INEXACT.format(kkt=kkt, gap=gap),
+        stable=any_free or high - low <= UNIQUE,
         tie_break=tie_break,
     )

@@ -160,7 +160,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
         "degree": [Interval(Real, 0.0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "shrinking": ["boolean"],
         "probability": ["boolean"],

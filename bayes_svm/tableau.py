@@ -8,26 +8,48 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, lapack, solve_triangular
 
-__all__ = ["FreeSystem", "Tableau", "columns_outside", "diagonal_scale", "independent_points"]
+__all__ = [
+    "FreeSystem",
+    "Tableau",
+    "columns_outside",
+    "flat_curvature",
+    "independent_points",
+    "kernel_shift",
+]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-# Curvature, relative to the kernel's diagonal, at or below which a point counts as
+# Curvature, relative to the point's own shifted k(x, x), at or below which a point counts as
 # dependent on the free points: their decision values then determine its own.
 DEPENDENT = 1e-10
 
 
-def diagonal_scale(gram: Array) -> float:
-    """Typical size of ``k(x, x)``; 1 for a kernel that vanishes."""
-    return float(np.abs(np.diagonal(gram)).mean()) or 1.0
+def kernel_shift(gram: Array) -> float:
+    """Constant to add to a kernel, which coefficients that sum to 0 do not see.
+
+    It is of the size of ``k(x, x)``, or of the most negative value if that is larger: a kernel
+    positive only for such coefficients (minus a distance, say) becomes so for all.
+    """
+    diagonal = np.abs(np.diagonal(gram))
+    size = float(np.median(diagonal)) or float(diagonal.mean()) or 1.0
+    return size + 2.0 * max(0.0, -float(gram.min()))
 
 
-def independent_points(gram: Array, candidates: Indices, scale: float) -> Indices:
-    """A largest numerically independent subset of ``candidates``, by pivoted Cholesky."""
-    shifted = gram[np.ix_(candidates, candidates)] + scale
-    _, order, rank, _ = lapack.dpstrf(shifted, tol=DEPENDENT * scale, lower=1)
+def flat_curvature(gram: Array, points: Indices, shift: float) -> Array:
+    """Curvature of each point at or below which it is dependent."""
+    return np.asarray(DEPENDENT * (np.diagonal(gram)[points] + shift))
+
+
+def independent_points(gram: Array, candidates: Indices, shift: float) -> Indices:
+    """A largest numerically independent subset of ``candidates``, by pivoted Cholesky.
+
+    Each point is measured against its own length: one outlier does not make all others small.
+    """
+    shifted = gram[np.ix_(candidates, candidates)] + shift
+    length = np.sqrt(np.maximum(np.diagonal(shifted), np.finfo(float).tiny))
+    _, order, rank, _ = lapack.dpstrf(shifted / length / length[:, None], tol=DEPENDENT, lower=1)
     return np.sort(candidates[order[:rank] - 1])
 
 
@@ -43,11 +65,11 @@ class FreeSystem:
         If the free points are dependent, or the kernel is not positive definite on them.
     """
 
-    def __init__(self, gram: Array, free: Indices, scale: float) -> None:
+    def __init__(self, gram: Array, free: Indices, shift: float) -> None:
         self.free = free
-        self.scale = scale
+        self.shift = shift
         self.block = gram[np.ix_(free, free)]
-        self.factor, info = lapack.dpotrf(self.block + scale, lower=1, clean=1)
+        self.factor, info = lapack.dpotrf(self.block + shift, lower=1, clean=1)
         if info != 0:
             raise np.linalg.LinAlgError("the kernel is not positive definite on the free points")
         self.ones = cho_solve((self.factor, True), np.ones(len(free)), check_finite=False)
@@ -63,9 +85,9 @@ class FreeSystem:
             rest = targets - self.block @ beta - intercept
             rest_sum = sum_to - beta.sum()
             part = cho_solve((self.factor, True), rest, check_finite=False)
-            shift = (part.sum() - rest_sum) / self.total
-            beta = beta + part - shift * self.ones
-            intercept += shift + self.scale * rest_sum
+            change = (part.sum() - rest_sum) / self.total
+            beta = beta + part - change * self.ones
+            intercept += change + self.shift * rest_sum
         return beta, intercept
 
 
@@ -99,8 +121,8 @@ class Tableau:
         inverse = cho_solve((system.factor, True), np.eye(n_free), check_finite=False)
         W[free, free] = np.outer(system.ones, system.ones) / system.total - inverse
         W[size, free] = W[free, size] = -system.ones / system.total
-        W[size, size] = 1.0 / system.total - system.scale
-        cross = gram[np.ix_(system.free, others)] + system.scale
+        W[size, size] = 1.0 / system.total - system.shift
+        cross = gram[np.ix_(system.free, others)] + system.shift
         half = solve_triangular(system.factor, cross, lower=True, check_finite=False)
         lack = 1.0 - system.ones @ cross
         gain = solve_triangular(system.factor, half, lower=True, trans="T", check_finite=False)
@@ -108,7 +130,7 @@ class Tableau:
         W[free, rest] = gain
         W[rest, free] = gain.T
         W[size, rest] = W[rest, size] = -lack / system.total
-        W[rest, rest] = gram[np.ix_(others, others)] + system.scale
+        W[rest, rest] = gram[np.ix_(others, others)] + system.shift
         W[rest, rest] -= half.T @ half
         W[rest, rest] += np.outer(lack, lack / system.total)
         return cls(rows=np.concatenate([system.free, others]), n_free=n_free, W=W)
@@ -138,7 +160,7 @@ def columns_outside(gram: Array, system: FreeSystem, others: Indices, points: In
         In the order of :meth:`Tableau.sweep`.
     """
     n_free = len(system.free)
-    cross = gram[np.ix_(system.free, points)] + system.scale
+    cross = gram[np.ix_(system.free, points)] + system.shift
     lack = 1.0 - system.ones @ cross
     gain = cho_solve((system.factor, True), cross, check_finite=False)
     gain += np.outer(system.ones / system.total, lack)

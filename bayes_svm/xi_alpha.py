@@ -14,7 +14,7 @@ from bayes_svm.confusion import Confusion, PerClass, decisions_per_class
 from bayes_svm.machine import Machine, machine_of
 from bayes_svm.problem import DualProblem, copies_of_weight
 from bayes_svm.solution import DualSolution, pinning_points
-from bayes_svm.tableau import FreeSystem, diagonal_scale
+from bayes_svm.tableau import FreeSystem
 
 __all__ = ["Span", "XiAlpha", "span_estimate", "xi_alpha"]
 
@@ -186,8 +186,8 @@ def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayL
     Raises
     ------
     ValueError
-        If the solution is not exact, for instance because the kernel is not positive
-        semi-definite.
+        If the set of free points is not known exactly, for instance because the kernel is not
+        positive semi-definite.
 
     References
     ----------
@@ -207,8 +207,8 @@ def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayL
     machine, solutions = machine_of(estimator, X, y, sample_weight)
     columns = []
     for k, solution in enumerate(solutions):
-        if not solution.exact:
-            raise ValueError(f"The span estimate needs an exact solution: {solution.reason}.")
+        if solution.tie_break == 0:
+            raise ValueError(f"The span estimate needs an exact set of free points: {solution.reason}.")
         columns.append(_span_values(machine, machine.problem(k), solution))
     values = columns[0] if len(columns) == 1 else np.column_stack(columns)
     return Span(
@@ -232,13 +232,13 @@ def _squared_spans(problem: DualProblem, solution: DualSolution) -> Array:
     """Squared distance of each point from the affine hull of the (other) free points."""
     gram = problem.gram
     free = pinning_points(solution)
-    system = FreeSystem(gram, free, diagonal_scale(gram))
-    cross = gram[free] + system.scale
+    system = FreeSystem(gram, free, problem.shift)
+    cross = gram[free] + system.shift
     half = solve_triangular(system.factor, cross, lower=True, check_finite=False)
     lack = 1.0 - system.ones @ cross
-    spans = np.diagonal(gram) + system.scale - np.square(half).sum(axis=0) + lack**2 / system.total
+    spans = np.diagonal(gram) + system.shift - np.square(half).sum(axis=0) + lack**2 / system.total
     inverse = cho_solve((system.factor, True), np.eye(len(free)), check_finite=False)
     pivots = np.diagonal(inverse) - system.ones**2 / system.total
     # One free point alone has no other to be measured from: any amount of b makes up for it.
-    spans[free] = np.divide(1.0, pivots, out=np.zeros(len(free)), where=pivots > 1e-14 / system.scale)
+    spans[free] = np.divide(1.0, pivots, out=np.zeros(len(free)), where=pivots > 1e-14 / system.shift)
     return np.asarray(np.maximum(spans, 0.0))

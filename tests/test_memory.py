@@ -30,7 +30,7 @@ def test_a_fit_that_does_not_fit_is_refused_before_the_kernel_is_evaluated(monke
 
     X, y = noisy(n=50)
     monkeypatch.setattr(_memory, "available_bytes", lambda: 10_000)
-    with pytest.raises(MemoryError, match=r"50 training points needs 60,000 bytes.*Fit on fewer points"):
+    with pytest.raises(MemoryError, match=r"50 different training points needs 60,000 bytes.*Fit on"):
         BayesSVC(kernel=kernel).fit(X, y)
 
 

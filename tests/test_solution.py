@@ -28,7 +28,12 @@ def assert_exact(svc, X, y, weight=None):
         solution.row_beta,
         solution.intercept,
     )
-    assert solution.exact, solution.reason
+    if not solution.exact:
+        # Said so, and rounding of the sums allows no better.
+        assert "double precision" in solution.reason
+        summands = np.abs(machine.kernel(X, X)) @ np.abs(solution.row_beta)
+        assert solution.kkt_residual <= 64 * np.finfo(float).eps * summands.max()
+        return
     assert measured.kkt_residual <= 1e-9 * solution.scale
     # A residual of rounding, at every point, is a gap of C times it: at C = 1e6 more than 1e-9.
     rounding = machine.row_bound.sum() * measured.kkt_residual / solution.dual

@@ -314,7 +314,7 @@ def test_weights_that_make_no_sense_are_refused(weight, message):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"C": 0.0}, {"C": -1.0}, {"C": np.nan}, {"C": np.inf}, {"kernel": "rbv"}, {"gamma": 0.0},
+        {"C": 0.0}, {"C": -1.0}, {"C": np.nan}, {"C": np.inf}, {"kernel": "rbv"}, {"gamma": -1.0},
         {"gamma": "large"}, {"degree": -1}, {"tol": 0.0}, {"smoothing": 0.0}, {"link": "probit"},
         {"max_iter": -2}, {"decision_function_shape": "ovo"}, {"class_weight": "even"}, {"n_jobs": 1.5},
     ],

@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import noisy
-from bayes_svm.tableau import FreeSystem, Tableau, diagonal_scale, independent_points
+from bayes_svm.tableau import FreeSystem, Tableau, independent_points, kernel_shift
 
 X, _ = noisy(n=12)
 K = rbf_kernel(X)
@@ -46,7 +46,7 @@ def test_tableau_is_the_principal_pivot_of_the_bordered_matrix():
 @pytest.mark.parametrize("rank", [1, 2, 5])
 def test_independent_points_are_as_many_as_the_rank_of_their_differences(rank):
     Z = np.random.default_rng(0).normal(size=(30, rank))
-    chosen = independent_points(Z @ Z.T, np.arange(30), diagonal_scale(Z @ Z.T))
+    chosen = independent_points(Z @ Z.T, np.arange(30), kernel_shift(Z @ Z.T))
     assert len(chosen) == rank + 1  # the intercept counts for one
     assert np.linalg.matrix_rank(Z[chosen] - Z[chosen].mean(axis=0)) == rank
 
@@ -61,4 +61,4 @@ def test_dependent_free_points_are_refused():
 
 
 def test_scale_of_a_kernel_that_vanishes():
-    assert diagonal_scale(np.zeros((3, 3))) == 1.0
+    assert kernel_shift(np.zeros((3, 3))) == 1.0

@@ -133,5 +133,5 @@ def test_span_is_closer_than_xi_alpha():
 @pytest.mark.filterwarnings("ignore:The solution is not exact")
 def test_span_of_an_inexact_solution_is_refused():
     X, y = noisy()
-    with pytest.raises(ValueError, match="span estimate needs an exact solution: stopped after max_iter=2"):
+    with pytest.raises(ValueError, match="exact set of free points: stopped after max_iter=2"):
         span_estimate(SVC(C=100.0, max_iter=2, tol=1e-9), X, y)

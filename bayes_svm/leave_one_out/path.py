@@ -14,9 +14,9 @@ from bayes_svm._memory import require_bytes
 from bayes_svm.leave_one_out._shrink import Cases, Ends, check_ends, shrink_each
 from bayes_svm.leave_one_out.retrain import LeftOut, retrain
 from bayes_svm.polish import coefficients_of_partition, margin_targets, scratch
-from bayes_svm.problem import DualProblem, Indices
-from bayes_svm.solution import AT_BOUND, DualSolution, pinning_points
-from bayes_svm.tableau import DEPENDENT, FreeSystem, Tableau, columns_outside, diagonal_scale
+from bayes_svm.problem import AT_BOUND, DualProblem, Indices
+from bayes_svm.solution import UNIQUE, DualSolution, pinning_points
+from bayes_svm.tableau import FreeSystem, Tableau, columns_outside, flat_curvature
 
 __all__ = ["shrink_paths"]
 
@@ -37,16 +37,15 @@ class _Base:
     def __init__(self, problem: DualProblem, solution: DualSolution) -> None:
         self.problem, self.solution = problem, solution
         self.lower, self.upper = problem.lower, problem.upper
-        scale = diagonal_scale(problem.gram)
         free = pinning_points(solution)
         # Where the intercept is not unique, the solution has the middle of its interval, and
         # the tableau the end at which its free point, itself at a bound, has residual zero.
-        shift = 0.0 if solution.stable else float(solution.label[free[0]] - solution.values[free[0]])
+        shift = float(solution.label[free[0]] - solution.values[free[0]])
         self.exact_beta = solution.beta
         self.exact_residual = solution.values + shift - problem.label
         self.exact_residual[free] = 0.0
         targets = margin_targets(problem.label, solution.tie_break)
-        self.system = FreeSystem(problem.gram, free, scale)
+        self.system = FreeSystem(problem.gram, free, problem.shift)
         if len(solution.free):
             self.beta, intercept = coefficients_of_partition(problem, targets, solution.beta, free)
         else:
@@ -54,7 +53,6 @@ class _Base:
         used = np.flatnonzero(self.beta)
         self.residual = problem.gram[:, used] @ self.beta[used] + intercept - targets
         self.residual[free] = 0.0
-        self.flat = DEPENDENT * scale
 
     def tableau(self, rows: Mask) -> Tableau:
         """Tableau over the free points and ``rows``."""
@@ -119,7 +117,7 @@ def shrink_paths(
             break
     for k in pending:
         rest = max(0.0, float(problem.bound[points[k]] - removed[k]))
-        results[int(k)] = retrain(problem, int(points[k]), rest)
+        results[int(k)] = retrain(problem, int(points[k]), rest, start=solution)
     return [results[k] for k in range(len(points))]
 
 
@@ -144,7 +142,13 @@ def _batch(
         outcomes=np.zeros(n_paths, dtype=np.int64),
     )
     cases = Cases(sources, columns, problem.label[points], amounts, exact_amounts)
-    loop = Base(W, tableau.base_in, base.lower[rows], base.upper[rows], base.flat)
+    loop = Base(
+        W,
+        tableau.base_in,
+        base.lower[rows],
+        base.upper[rows],
+        flat_curvature(problem.gram, rows, problem.shift),
+    )
     jobs = effective_n_jobs(n_jobs)
     bounds = np.linspace(0, n_paths, jobs + 1).astype(int)
     Parallel(n_jobs=jobs, prefer="threads", require="sharedmem")(
@@ -220,7 +224,7 @@ def _verified(
     return [
         LeftOut(
             value=float(values[k, point]),
-            status="unstable" if not free[k] and high[k] - low[k] > VERIFIED else "path",
+            status="unstable" if not free[k] and high[k] - low[k] > UNIQUE else "path",
             events=int(ends.events[k]),
             kkt_residual=float(kkt[k]),
             gap=float(gap[k]),

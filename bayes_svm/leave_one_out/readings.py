@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from bayes_svm.leave_one_out.path import shrink_paths
 from bayes_svm.leave_one_out.retrain import LeftOut, retrain
-from bayes_svm.problem import DualProblem, copies_of_weight
-from bayes_svm.solution import DualSolution, bound_slack, intercept_interval
+from bayes_svm.problem import DualProblem, bound_slack, copies_of_weight
+from bayes_svm.solution import UNIQUE, DualSolution, intercept_interval
 
 __all__ = ["Readings", "read_rows"]
 
@@ -64,7 +64,9 @@ def read_rows(
     points, units = cases[:, 0].astype(np.intp), cases[:, 1]
     outcomes = _outcomes(problem, solution, points, units, method, max_iter, n_jobs)
     case_of_row = case_of_row.ravel()
-    base = LeftOut(0.0, "unchanged", 0, solution.kkt_residual, solution.relative_gap)
+    base = LeftOut(
+        0.0, "unchanged" if solution.stable else "unstable", 0, solution.kkt_residual, solution.relative_gap
+    )
     per_row = [base] * n_rows
     for row, case in zip(rows, case_of_row, strict=True):
         per_row[row] = outcomes[case]
@@ -104,14 +106,12 @@ def _outcomes(
     results: list[LeftOut | None] = [None] * len(points)
     for k in np.flatnonzero(last_of_class):
         results[k] = LeftOut(-float(problem.label[points[k]]), "one-class", 0, 0.0, 0.0)
-    unchanged = np.flatnonzero(untouched & ~last_of_class)
-    for k, value in zip(
-        unchanged, _unchanged_values(problem, solution, points[unchanged], rest[unchanged]), strict=True
-    ):
-        status = "inexact" if not solution.exact else "unchanged" if solution.stable else "unstable"
+    for k in np.flatnonzero(untouched & ~last_of_class):
+        value, unique = _unchanged_value(problem, solution, int(points[k]), float(rest[k]))
+        status = "inexact" if not solution.exact else "unchanged" if unique else "unstable"
         results[k] = LeftOut(value, status, 0, solution.kkt_residual, solution.relative_gap)
     touched = np.flatnonzero(~untouched & ~last_of_class)
-    if method == "path" and solution.exact:
+    if method == "path" and solution.tie_break > 0:
         done = shrink_paths(problem, solution, points[touched], (bound - rest)[touched], n_jobs=n_jobs)
     else:
         start = solution if method == "path" else None
@@ -123,25 +123,21 @@ def _outcomes(
     return [result for result in results if result is not None]
 
 
-def _unchanged_values(
-    problem: DualProblem, solution: DualSolution, points: Indices, rest: Array
-) -> list[float]:
-    """Decision values at points whose removal leaves the coefficients as they are.
+def _unchanged_value(
+    problem: DualProblem, solution: DualSolution, point: int, rest: float
+) -> tuple[float, bool]:
+    """Decision value at a point whose removal leaves the coefficients as they are, and if it is unique.
 
     Where no coefficient is free, the point may still have pinned an end of the interval of
     optimal intercepts, whose middle then moves.
     """
-    values = solution.values[points]
-    if solution.stable:
-        return [float(value) for value in values]
-    lower, upper = problem.lower, problem.upper
+    value = float(solution.values[point])
+    if solution.n_free or (solution.stable and rest > 0):
+        return value, True
+    present = np.ones(len(problem.label), dtype=bool)
+    present[point] = rest > 0
     gradient = solution.values - solution.intercept - problem.label
-    result = []
-    for point, left, value in zip(points, rest, values, strict=True):
-        present = np.ones(len(lower), dtype=bool)
-        present[point] = left > 0
-        low, high = intercept_interval(
-            solution.beta[present], gradient[present], lower[present], upper[present]
-        )
-        result.append(float(value - solution.intercept + (low + high) / 2))
-    return result
+    low, high = intercept_interval(
+        solution.beta[present], gradient[present], problem.lower[present], problem.upper[present]
+    )
+    return value - solution.intercept + (low + high) / 2, high - low <= UNIQUE

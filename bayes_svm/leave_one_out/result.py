@@ -112,7 +112,8 @@ class LeaveOneOut:
         ----------
         metric : str or callable
             Name of a scorer that needs labels or decision values ("roc_auc",
-            "balanced_accuracy", ...), or a scorer ``metric(estimator, X, y)``.
+            "balanced_accuracy", ...), or a scorer ``metric(estimator, X, y)``; where the rows'
+            weights differ it is also given ``sample_weight``.
 
         Returns
         -------
@@ -122,7 +123,8 @@ class LeaveOneOut:
         scorer = get_scorer(metric) if isinstance(metric, str) else metric
         stand_in = _LeftOutClassifier(self).fit(None)
         rows = np.arange(len(self.y))[:, None]
-        return float(scorer(stand_in, rows, self.classes[self.y], sample_weight=self.weight))
+        weights = {} if np.all(self.weight == self.weight[0]) else {"sample_weight": self.weight}
+        return float(scorer(stand_in, rows, self.classes[self.y], **weights))
 
 
 class _LeftOutClassifier(ClassifierMixin, BaseEstimator):
