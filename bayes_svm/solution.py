@@ -195,18 +195,20 @@ def solve(
     gradient = problem.gram @ beta - problem.label
     budget = max(20_000, 100 * len(beta)) if max_iter < 0 else max_iter
     violation, steps = minimise(problem.gram, beta, gradient, lower, upper, tol, budget)
-    first = _assemble(problem, beta, np.flatnonzero((beta > lower) & (beta < upper)), steps)
+    unpolished = beta, np.flatnonzero((beta > lower) & (beta < upper))
     if not problem.convex:
-        return replace(first, reason=NOT_CONVEX)
+        return replace(_assemble(problem, *unpolished, steps), reason=NOT_CONVEX)
     if 0 <= max_iter <= steps and violation > tol:
-        return replace(first, reason=STOPPED.format(max_iter=max_iter, violation=violation))
-    attempts = [first]
+        reason = STOPPED.format(max_iter=max_iter, violation=violation)
+        return replace(_assemble(problem, *unpolished, steps), reason=reason)
+    attempts: list[DualSolution] = []
+    pivots = 0
     for tie_break in TIE_BREAKS:
         polished = polish(problem, margin_targets(problem.label, tie_break), beta, float(violation))
         beta, free = polished.beta, polished.free
         if polished.reason is None and len(free):
             beta, _ = coefficients_of_partition(problem, problem.label, beta, free)
-        pivots = attempts[-1].pivots + polished.pivots
+        pivots += polished.pivots
         found = polished.reason is None
         attempts.append(_assemble(problem, beta, free, steps, pivots, tie_break if found else 0.0))
         if attempts[-1].exact:
@@ -214,6 +216,7 @@ def solve(
         violation = attempts[-1].kkt_residual
         if not found:
             break
+    attempts.append(_assemble(problem, *unpolished, steps))
     return min(attempts, key=lambda solution: solution.kkt_residual)
 
 
@@ -239,7 +242,7 @@ def _assemble(
     kkt = max(float(residual.max()), total, total / max(float(np.abs(beta).max()), np.finfo(float).tiny))
     scale = max(1.0, float(np.abs(values).max()))
     rounding = kkt <= ROUNDING_RESIDUAL * scale
-    if kkt > EXACT_RESIDUAL * scale:
+    if EXACT_RESIDUAL * scale < kkt <= EXACT_RESIDUAL * MOST_ROUNDING * scale:
         summands = float((np.abs(problem.gram[:, used]) @ np.abs(beta[used])).max())
         scale = min(max(scale, ROUNDING_SHARE * summands), MOST_ROUNDING * scale)
     primal, dual = objectives(problem, beta, values, intercept)

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayes_svm._threads import one_blas_thread
 from bayes_svm.kernels import KERNEL_NAMES, Kernel, resolve_gamma
 from bayes_svm.leave_one_out import read_machine, warn_if_inexact
 from bayes_svm.leave_one_out.result import LeaveOneOut
@@ -256,7 +257,10 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         UserWarning
             If the decision values do not separate the classes, and the prior is returned.
         """
-        machine = self._machine(X, y, sample_weight)
+        with one_blas_thread():
+            return self._fit(self._machine(X, y, sample_weight))
+
+    def _fit(self, machine: Machine) -> Self:
         solutions = [
             solve(machine.problem(k), tol=self.tol, max_iter=self.max_iter) for k in range(machine.n_problems)
         ]

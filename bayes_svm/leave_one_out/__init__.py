@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from bayes_svm._threads import one_blas_thread
 from bayes_svm.leave_one_out.readings import Readings, read_rows
 from bayes_svm.leave_one_out.result import LeaveOneOut
 from bayes_svm.machine import Machine, machine_of
@@ -85,10 +86,11 @@ def leave_one_out(
     """
     if method not in METHODS:
         raise ValueError(f"method={method!r} is not one of {METHODS}.")
-    machine, solutions = machine_of(estimator, X, y, sample_weight)
-    for solution in solutions:
-        warn_if_inexact(solution)
-    return read_machine(machine, solutions, method=method, max_iter=estimator.max_iter, n_jobs=n_jobs)
+    with one_blas_thread():
+        machine, solutions = machine_of(estimator, X, y, sample_weight)
+        for solution in solutions:
+            warn_if_inexact(solution)
+        return read_machine(machine, solutions, method=method, max_iter=estimator.max_iter, n_jobs=n_jobs)
 
 
 def warn_if_inexact(solution: DualSolution) -> None:

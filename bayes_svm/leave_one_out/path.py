@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any
-
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
@@ -97,33 +94,30 @@ def shrink_paths(
     """
     base = _Base(problem, solution)
     everything = np.ones(len(problem.label), dtype=bool)
-    n_points = len(problem.label)
-    near = everything if n_points <= ALL_ROWS else np.abs(base.residual) <= NEAR
-    results: dict[int, LeftOut] = {}
-    pending = np.arange(len(points))
-    for rows in (near, everything):
+    near = everything if len(everything) <= ALL_ROWS else np.abs(base.residual) <= NEAR
+    results: list[LeftOut | None] = [None] * len(points)
+    for rows in (near,) if near.all() else (near, everything):
+        pending = np.array([k for k, result in enumerate(results) if result is None], dtype=np.intp)
         if len(pending) == 0:
             break
         tableau = base.tableau(rows)
-        for start in range(0, len(pending), BATCH):
-            batch = pending[start : start + BATCH]
-            for k, outcome in zip(
-                batch, _batch(base, tableau, points[batch], removed[batch], n_jobs), strict=True
-            ):
-                if outcome is not None:
-                    results[int(k)] = outcome
-        pending = np.array([k for k in pending if int(k) not in results], dtype=np.intp)
-        if rows is everything or near.all():
-            break
-    for k in pending:
-        rest = max(0.0, float(problem.bound[points[k]] - removed[k]))
-        results[int(k)] = retrain(problem, int(points[k]), rest, start=solution)
-    return [results[k] for k in range(len(points))]
+        batches = [pending[start : start + BATCH] for start in range(0, len(pending), BATCH)]
+        # The batches are the same at any n_jobs, and so are the sums taken over them.
+        outcomes = Parallel(n_jobs=min(effective_n_jobs(n_jobs), len(batches)), backend="threading")(
+            delayed(_batch)(base, tableau, points[batch], removed[batch]) for batch in batches
+        )
+        for batch, outcome in zip(batches, outcomes, strict=True):
+            for k, result in zip(batch, outcome, strict=True):
+                results[k] = result
+    return [
+        retrain(problem, int(point), max(0.0, float(problem.bound[point] - part)), start=solution)
+        if result is None
+        else result
+        for point, part, result in zip(points, removed, results, strict=True)
+    ]
 
 
-def _batch(
-    base: _Base, tableau: Tableau, points: Indices, removed: Array, n_jobs: int | None
-) -> list[LeftOut | None]:
+def _batch(base: _Base, tableau: Tableau, points: Indices, removed: Array) -> list[LeftOut | None]:
     """Run the paths of some points and check each end on all points; None where the check fails."""
     problem = base.problem
     rows, W = tableau.rows, tableau.W
@@ -149,30 +143,20 @@ def _batch(
         base.upper[rows],
         flat_curvature(problem.gram, rows, problem.shift),
     )
-    jobs = effective_n_jobs(n_jobs)
-    bounds = np.linspace(0, n_paths, jobs + 1).astype(int)
-    Parallel(n_jobs=jobs, prefer="threads", require="sharedmem")(
-        delayed(shrink_each)(
-            loop,
-            _part(cases, first, last),
-            base.beta[rows],
-            base.residual[rows],
-            base.exact_beta[rows],
-            base.exact_residual[rows],
-            MAX_EVENTS,
-            State(np.empty(m), np.empty(m), np.empty(m, dtype=bool), np.empty(CAPACITY, dtype=np.int64)),
-            scratch(m, CAPACITY),
-            _part(ends, first, last),
-        )
-        for first, last in pairwise(bounds)
-        if first < last
+    state = State(np.empty(m), np.empty(m), np.empty(m, dtype=bool), np.empty(CAPACITY, dtype=np.int64))
+    shrink_each(
+        loop,
+        cases,
+        base.beta[rows],
+        base.residual[rows],
+        base.exact_beta[rows],
+        base.exact_residual[rows],
+        MAX_EVENTS,
+        state,
+        scratch(m, CAPACITY),
+        ends,
     )
     return _verified(base, rows, points, rest, ends)
-
-
-def _part(arrays: Any, first: int, last: int) -> Any:
-    """The same named tuple, each array cut to some of the paths."""
-    return type(arrays)(*(array[first:last] for array in arrays))
 
 
 def _source_columns(base: _Base, tableau: Tableau, points: Indices, sources: Indices) -> Array:
