@@ -14,6 +14,9 @@ def compiled(loop: Callable[..., Any]) -> Any:
     Numba looks for a writable cache beside the source, then in the user's cache
     directory. Where neither can be written (a read-only installation without a home)
     it refuses to cache, and the loop is compiled anew in each process.
+
+    The kept code is renewed when the loop's own file changes, not when a loop in another
+    file that it calls does: after editing one, delete the ``__pycache__`` folders.
     """
     try:
         return numba.njit(cache=True, nogil=True)(loop)

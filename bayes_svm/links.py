@@ -100,7 +100,8 @@ def fit_sigmoid(values: Array, positive: NDArray[np.bool_], weight: Array, smoot
     positive : array of bool of shape (n_samples,)
     weight : array of shape (n_samples,)
     smoothing : float
-        h. Platt's choice is 1; less is better for leave-one-out values, which are many.
+        h. Platt's choice is 1; less is better for leave-one-out values, which are many: 0.25
+        was best on average over 13 data sets.
 
     Returns
     -------

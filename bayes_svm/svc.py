@@ -88,9 +88,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         * "sigmoid": Platt's sigmoid fitted to the exact leave-one-out decision values.
         * "kwok": Kwok's moderated output, the hinge likelihood averaged over the posterior of
           the decision value. Nothing is fitted; on real data it is underconfident.
-    smoothing : float, default=0.5
+    smoothing : float, default=0.25
         Of the sigmoid's targets, ``(N_+ + h) / (N_+ + 2 h)`` and ``h / (N_- + 2 h)``. Platt's
-        is 1; less suits leave-one-out values better.
+        is 1; less suits leave-one-out values better, measured in ``docs/results/probabilities.md``.
     n_jobs : int, default=None
         Threads of the leave-one-out paths. The result does not depend on it.
 
@@ -197,7 +197,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         break_ties: bool = False,
         random_state: Any = None,
         link: str = "sigmoid",
-        smoothing: float = 0.5,
+        smoothing: float = 0.25,
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
