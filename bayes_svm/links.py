@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, logsumexp
+from scipy.special import erfcx, expit, log_expit, log_ndtr, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
@@ -106,7 +106,7 @@ def fit_sigmoid(values: Array, positive: NDArray[np.bool_], weight: Array, smoot
     Returns
     -------
     SigmoidLink
-        With slope 0, the prior, if the values rank the classes no better than chance.
+        With slope 0, the share of the positives, if the values rank the classes no better than chance.
 
     Warns
     -----
@@ -127,7 +127,7 @@ def fit_sigmoid(values: Array, positive: NDArray[np.bool_], weight: Array, smoot
     )
     mean = np.average(values, weights=weight)
     spread = float(np.sqrt(np.average((values - mean) ** 2, weights=weight)))
-    prior = float(logit(np.average(target, weights=weight)))
+    prior = float(np.log(n_positive / n_negative))
     if spread <= 1e-12 * max(1.0, float(np.abs(values).max())):
         slope = 0.0
     else:

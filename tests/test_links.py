@@ -71,7 +71,7 @@ def test_one_far_value_does_not_break_the_fit():
 def test_values_that_do_not_separate_give_the_prior_and_a_warning(values):
     with pytest.warns(UserWarning, match="do not separate the classes: the class prior is returned"):
         link = fit_sigmoid(values, POSITIVE, WEIGHT, 0.5)
-    prior = np.average(targets(POSITIVE, WEIGHT, 0.5), weights=WEIGHT)
+    prior = np.average(POSITIVE, weights=WEIGHT)
     assert link == SigmoidLink(slope=0.0, offset=pytest.approx(logit(prior)))
 
 
