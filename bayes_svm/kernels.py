@@ -141,14 +141,10 @@ class Kernel:
     def _evaluate(self, X: Any, Z: Any) -> Any:
         if callable(self.function):
             return self.function(X, Z)
-        if self.function == "linear":
-            return pairwise.linear_kernel(X, Z)
-        if self.function == "poly":
-            return pairwise.polynomial_kernel(X, Z, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
         if self.function == "rbf":
             return pairwise.rbf_kernel(X, Z, gamma=self.gamma)
-        if self.function == "sigmoid":
-            return pairwise.sigmoid_kernel(X, Z, gamma=self.gamma, coef0=self.coef0)
+        if self.function in ("linear", "poly", "sigmoid"):
+            return self._of_inner_products(pairwise.linear_kernel(X, Z))
         raise ValueError(f"Unknown kernel {self.function!r}: use one of {KERNEL_NAMES} or a callable.")
 
     def to_training(self, X: Any, rows: Any, numbers: NDArray[np.intp]) -> Array:
@@ -202,9 +198,11 @@ class Kernel:
                 norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
             else:
                 norms = np.einsum("ij,ij->i", X, X)
-            inner = norms if self.function == "linear" else self.gamma * norms + self.coef0
-            if self.function == "poly":
-                inner = inner**self.degree
-            elif self.function == "sigmoid":
-                inner = np.tanh(inner)
-        return self._finite(np.asarray(inner))
+            return self._finite(self._of_inner_products(norms))
+
+    def _of_inner_products(self, inner: Array) -> Array:
+        if self.function == "poly":
+            return np.asarray((self.gamma * inner + self.coef0) ** self.degree)
+        if self.function == "sigmoid":
+            return np.asarray(np.tanh(self.gamma * inner + self.coef0))
+        return np.asarray(inner)

@@ -123,3 +123,10 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
 def test_large_finite_values_are_no_error():
     X = np.full((2, 1), 1e153)
     assert np.isfinite(Kernel("linear")(X, X)).all()
+
+
+@pytest.mark.parametrize("degree", [0, 0.5])
+def test_degrees_below_one_are_powers_too(degree):
+    X = np.random.default_rng(0).uniform(size=(30, 3))
+    values = Kernel("poly", gamma=0.5, degree=degree, coef0=1.0)(X, X)
+    np.testing.assert_allclose(values, (0.5 * X @ X.T + 1.0) ** degree)
