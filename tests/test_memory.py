@@ -21,7 +21,7 @@ def test_the_message_says_bytes_and_what_to_do(monkeypatch):
 
 def test_where_the_system_does_not_say_nothing_is_refused(monkeypatch):
     monkeypatch.setattr(_memory, "available_bytes", lambda: None)
-    _memory.require_bytes(10**18, "Thing", "Buy more.")
+    assert _memory.require_bytes(10**18, "Thing", "Buy more.") is None
 
 
 def test_a_fit_that_does_not_fit_is_refused_before_the_kernel_is_evaluated(monkeypatch):
@@ -37,4 +37,5 @@ def test_a_fit_that_does_not_fit_is_refused_before_the_kernel_is_evaluated(monke
 def test_rows_of_weight_zero_need_no_memory(monkeypatch):
     X, y = noisy(n=50)
     monkeypatch.setattr(_memory, "available_bytes", lambda: 12_000)
-    BayesSVC().fit(X, y, sample_weight=np.arange(50) < 12)
+    clf = BayesSVC().fit(X, y, sample_weight=np.arange(50) < 12)
+    assert len(clf.solution_.beta) == 12
