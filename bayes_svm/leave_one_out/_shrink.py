@@ -125,7 +125,7 @@ def check_ends(
     points,
     rest,
     at_bound,
-    least_scale,
+    rounding,
     kkt,
     gap,
     scale,
@@ -135,8 +135,10 @@ def check_ends(
 ):
     """Optimality of each row of ``beta`` for the problem whose point's bound is lowered to ``rest``.
 
-    Where no coefficient is free, ``values`` are moved to the middle of the interval of
-    optimal intercepts, whose ends go to ``low`` and ``high``.
+    A coefficient is on a bound within ``at_bound`` of its size, and within ``rounding``: the
+    tableau's own errors, which a tiny C does not make smaller. Where no coefficient is free,
+    ``values`` are moved to the middle of the interval of optimal intercepts, whose ends go to
+    ``low`` and ``high``.
     """
     n_paths, m = beta.shape
     for p in range(n_paths):
@@ -147,7 +149,7 @@ def check_ends(
         for i in range(m):
             bound = rest[p] if i == points[p] else upper[i] - lower[i]
             least = -bound if label[i] < 0.0 else 0.0
-            slack = at_bound * min(bound, largest_beta)
+            slack = at_bound * min(bound, largest_beta) + min(rounding, 1e-3 * bound)
             value = beta[p, i]
             can_rise, can_fall = value < least + bound - slack, value > least + slack
             worst_bound = max(worst_bound, least - value - slack, value - least - bound - slack)
@@ -164,7 +166,7 @@ def check_ends(
             for i in range(m):
                 values[p, i] += shift
             lowest, highest = lowest - shift, highest - shift
-        total, norm, loss, largest = 0.0, 0.0, 0.0, least_scale
+        total, norm, loss, largest = 0.0, 0.0, 0.0, 1.0
         mass = 0.0
         for i in range(m):
             bound = rest[p] if i == points[p] else upper[i] - lower[i]
@@ -174,6 +176,7 @@ def check_ends(
             loss += bound * max(0.0, 1.0 - label[i] * values[p, i])
             largest = max(largest, abs(values[p, i]))
         # The residual of a point that may rise must not be below 0, and the reverse.
-        kkt[p] = max(lowest, -highest, abs(total), worst_bound)
+        lost = max(abs(total), worst_bound)
+        kkt[p] = max(lowest, -highest, lost, lost / max(largest_beta, 1e-300))
         gap[p] = (norm + loss - mass) / max(mass - 0.5 * norm, 1e-300)
         scale[p] = largest

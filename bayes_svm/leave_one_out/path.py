@@ -25,6 +25,7 @@ CAPACITY = 256  # changes of the partition one path may keep
 MAX_EVENTS = 20_000
 ALL_ROWS = 1000  # up to this many points all are in the tableau
 NEAR = 1.0  # else those whose residual is within this of the margin, and the free ones
+ROUNDING = 1e-13  # error of a coefficient times k(x, x), from the tableau
 VERIFIED = 1e-8  # KKT residual, relative to the scale, up to which a path's end is accepted
 
 
@@ -201,8 +202,8 @@ def _verified(
     low, high = np.empty(n_paths), np.empty(n_paths)
     delta += base.exact_beta
     check_ends(
-        delta, values, problem.label, base.lower, base.upper, points, rest, AT_BOUND, base.solution.scale,
-        kkt, gap, scale, free, low, high,
+        delta, values, problem.label, base.lower, base.upper, points, rest, AT_BOUND,
+        ROUNDING / problem.shift, kkt, gap, scale, free, low, high,
     )  # fmt: skip
     good = (ends.outcomes == DONE) & np.isfinite(ends.intercepts) & (kkt <= VERIFIED * scale)
     return [

@@ -14,7 +14,7 @@ def checked(problem, beta, values, points, rest):
     kkt, gap, scale, low, high = (np.empty(n) for _ in range(5))
     free = np.zeros(n, dtype=bool)
     check_ends(
-        beta, values, problem.label, problem.lower, problem.upper, points, rest, 1e-9, 1.0,
+        beta, values, problem.label, problem.lower, problem.upper, points, rest, 1e-9, 1e-13,
         kkt, gap, scale, free, low, high,
     )  # fmt: skip
     return kkt, gap, scale, free, low, high
