@@ -18,7 +18,8 @@ def compiled(loop: Callable[..., Any]) -> Any:
     The kept code is renewed when the loop's own file changes, not when a loop in another
     file that it calls does: after editing one, delete the ``__pycache__`` folders.
     """
+    # Without numpy's error model every division is a branch, and no loop with one is vectorised.
     try:
-        return numba.njit(cache=True, nogil=True)(loop)
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(loop)
     except RuntimeError:
-        return numba.njit(nogil=True)(loop)
+        return numba.njit(nogil=True, error_model="numpy")(loop)

@@ -1,11 +1,16 @@
 """Compiled path following: the exact optimum of a box QP while its data move on a line.
 
 The problem is the signed dual of :mod:`bayes_svm.problem`. Points are *in* (strictly
-between their bounds, residual zero) or *out* (at a bound). One tableau ``W``, swept on the
-points that are in at the start, is shared and read-only: with ``v`` = (residual of in-points,
-beta of out-points) and ``o`` = (-beta of in-points, residual of out-points), ``o = W v``.
-Points that have changed sides since are a short list, ``changed``; they cost one linear
-system of that size at each event, and one combination of as many rows of ``W``.
+between their bounds, residual zero) or *out* (at a bound). Each has one number that moves,
+its *position*, and the interval it must stay in: beta between its bounds for a point that is
+in; for one that is out, the residual, at least 0 at the lower bound and at most 0 at the
+upper one. An event is a position that reaches an end of its interval: the point changes
+sides.
+
+One tableau (:class:`bayes_svm.tableau.Tableau`), swept on the points that are in at the
+start, is shared and read-only: row k is the rate of all positions per unit of input k. Points
+that have changed sides since are a short list, ``changed``; they cost one linear system of
+that size at each event, and one combination of as many rows of ``W``.
 
 Index m (the last) of ``W`` is the intercept, which is always in.
 """
@@ -20,7 +25,8 @@ from numpy.typing import NDArray
 from bayes_svm._compiled import compiled
 
 NO_RATE = 1e-9  # share of the fastest rate below which a rate is rounding
-DONE, TOO_MANY_CHANGES, TOO_MANY_EVENTS, NO_WAY_ON = 0, 1, 2, 3
+NEVER = 1e300  # an end no position reaches, and a time nothing waits for
+DONE, TOO_MANY_CHANGES, TOO_MANY_EVENTS, NO_WAY_ON, SETTLED = 0, 1, 2, 3, 4
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -40,28 +46,32 @@ class Base(NamedTuple):
 class Motion(NamedTuple):
     """How the data move, per unit of time."""
 
-    direction: Array  # (m + 1,) rates of the outputs while nothing has changed sides
-    goal: Array  # (m + 1,) rate of a point's output once it has changed sides
-    drift: Array  # (m,) rates of the targets
-    needed: float  # rate of the sum of beta over all points but the frozen one
-    frozen: int  # the point whose beta is the parameter of the path, or -1
+    direction: Array  # (m + 1,) rates of the positions while nothing has changed sides
+    goal: Array  # (m + 1,) what the base position of a point that has changed sides does instead
+    drift: Array  # (m,) rates of the targets, contained in the direction
+    needed: float  # rate of the sum of beta over the points that are not moved
+    watched: int  # a point whose residual's sign settles the path early, or -1
+    sign: float  # its label
+    steepest: float  # fastest that its sign * residual can fall
+    margin: float  # what the sign must be clear of
 
 
 class State(NamedTuple):
     """Where the path stands: updated in place."""
 
-    beta: Array
-    residual: Array
+    position: Array  # (m,) beta of a point that is in, residual of one that is out
+    low: Array  # (m,) ends of the position's interval; NEVER both ways for a point that is moved
+    high: Array
     is_in: Mask
+    at_upper: Mask  # the bound that a point is at, where it is out
     changed: Numbers  # points on another side than in the base; the first n_changed count
 
 
 class Scratch(NamedTuple):
     """Memory for one step, so that none is taken in the loop."""
 
-    output: Array  # (m + 1,)
-    beta_rate: Array  # (m,)
-    residual_rate: Array  # (m,)
+    rate: Array  # (m + 1,)
+    wait: Array  # (m,)
     A: Array  # (capacity, capacity)
     pivots: Numbers  # (capacity,)
     weights: Array  # (capacity,)
@@ -106,109 +116,122 @@ def solve_factorised(A, pivots, x, size):
 
 @compiled
 def factorise_changed(W, changed, n_changed, A, pivots):
-    """LU factors of ``W`` restricted to the changed points; False if singular."""
-    for a in range(n_changed):
-        row = W[changed[a]]
-        for c in range(n_changed):
-            A[a, c] = row[changed[c]]
+    """LU factors of the map from inputs to positions of the changed points; False if singular."""
+    for c in range(n_changed):
+        row = W[changed[c]]
+        for a in range(n_changed):
+            A[a, c] = row[changed[a]]
     return factorise(A, pivots, n_changed)
 
 
 @compiled
 def combine(W, start, changed, weights, n_changed, out):
-    """``out = start + sum_a weights[a] * W[changed[a]]``."""
+    """``out = start + sum_a weights[a] * W[changed[a]]``, four rows at a time."""
     size = out.shape[0]
     for i in range(size):
         out[i] = start[i]
-    for a in range(n_changed):
+    a = 0
+    while a + 4 <= n_changed:
+        row_0, row_1 = W[changed[a]], W[changed[a + 1]]
+        row_2, row_3 = W[changed[a + 2]], W[changed[a + 3]]
+        w_0, w_1, w_2, w_3 = weights[a], weights[a + 1], weights[a + 2], weights[a + 3]
+        for i in range(size):
+            out[i] += (w_0 * row_0[i] + w_1 * row_1[i]) + (w_2 * row_2[i] + w_3 * row_3[i])
+        a += 4
+    while a < n_changed:
         row, weight = W[changed[a]], weights[a]
         for i in range(size):
             out[i] += weight * row[i]
+        a += 1
 
 
 @compiled
 def _rates(base, motion, state, n_changed, scratch):
-    """Rates of beta and of the residuals, into ``scratch``; False if they are not determined."""
-    output, beta_rate, residual_rate, A, pivots, weights = scratch
+    """Rates of all positions, into ``scratch``; False if they are not determined."""
+    rate, _, A, pivots, weights = scratch
     changed = state.changed
     if not factorise_changed(base.W, changed, n_changed, A, pivots):
         return False
     for a in range(n_changed):
         weights[a] = motion.goal[changed[a]] - motion.direction[changed[a]]
     solve_factorised(A, pivots, weights, n_changed)
-    combine(base.W, motion.direction, changed, weights, n_changed, output)
-    for i in range(beta_rate.shape[0]):
-        if base.is_in[i]:
-            beta_rate[i], residual_rate[i] = -output[i], 0.0
-        else:
-            beta_rate[i], residual_rate[i] = 0.0, output[i] - motion.drift[i]
+    combine(base.W, motion.direction, changed, weights, n_changed, rate)
     for a in range(n_changed):
-        i = changed[a]
-        if base.is_in[i]:  # its residual is free now, its beta stays (the frozen one's is not followed)
-            beta_rate[i], residual_rate[i] = 0.0, weights[a]
-        else:
-            beta_rate[i], residual_rate[i] = weights[a], 0.0
+        rate[changed[a]] = weights[a]  # the input has become the position
     return True
 
 
 @compiled
-def _first_event(base, motion, state, scratch, just_left):
-    """Next point to change sides, and the time until then.
-
-    Residuals are at least 0 at the lower bound, at most 0 at the upper one.
-    """
-    beta, residual = state.beta, state.residual
-    event, first = -1, np.inf
-    for i in range(beta.shape[0]):
-        wait = np.inf
-        if state.is_in[i]:
-            rate = scratch.beta_rate[i]
-            if rate > 0.0:
-                wait = (base.upper[i] - beta[i]) / rate
-            elif rate < 0.0:
-                wait = (base.lower[i] - beta[i]) / rate
-        else:
-            rate = scratch.residual_rate[i]
-            if (beta[i] == base.lower[i] and rate < 0.0) or (beta[i] != base.lower[i] and rate > 0.0):
-                wait = -residual[i] / rate
-        # What has just left is on its bound with residual zero: its wait of zero is rounding.
-        if wait < first and i != motion.frozen and not (wait <= 0.0 and i == just_left):
-            event, first = i, max(wait, 0.0)
-    return event, first
+def _first_event(state, scratch, just_left):
+    """Next point to change sides, and the time until then."""
+    position, low, high, rate = state.position, state.low, state.high, scratch.rate
+    event, first = np.int64(-1), NEVER
+    for i in range(position.shape[0]):
+        # Both ends are read and nothing is divided before it is due: the loop then hardly branches.
+        speed, above, below = rate[i], high[i] - position[i], position[i] - low[i]
+        distance = above if speed > 0.0 else below
+        if distance < first * abs(speed) and not (i == just_left and distance <= 0.0):
+            # A point that has just left is on its bound with residual zero: that wait is rounding.
+            event, first = np.int64(i), distance / abs(speed)
+    return event, max(first, 0.0)
 
 
 @compiled
-def _move_intercept(base, motion, state):
+def _move_intercept(motion, state):
     """With no point in, move the intercept alone until a point can take up what is needed.
 
     Returns that point, or -1 if there is none.
     """
-    beta, residual = state.beta, state.residual
-    point, distance = -1, np.inf
-    for i in range(beta.shape[0]):
-        has_room = (beta[i] == base.lower[i]) == (motion.needed > 0.0) and base.lower[i] < base.upper[i]
-        if has_room and i != motion.frozen and abs(residual[i]) < distance:
-            point, distance = i, abs(residual[i])
+    position, rises = state.position, motion.needed > 0.0
+    point, distance = -1, NEVER
+    for i in range(position.shape[0]):
+        moved = state.low[i] == -NEVER and state.high[i] == NEVER
+        if state.at_upper[i] != rises and not moved and abs(position[i]) < distance:
+            point, distance = i, abs(position[i])
     if point >= 0:
-        move = -distance if motion.needed > 0.0 else distance
-        for i in range(beta.shape[0]):
-            residual[i] += move
+        move = -distance if rises else distance
+        for i in range(position.shape[0]):
+            position[i] += move
     return point
 
 
 @compiled
 def _still(motion, scratch):
     """Rates with no point in and nothing to take up: only the targets move."""
-    for i in range(scratch.beta_rate.shape[0]):
-        scratch.beta_rate[i], scratch.residual_rate[i] = 0.0, -motion.drift[i]
+    for i in range(scratch.wait.shape[0]):
+        scratch.rate[i] = -motion.drift[i]
 
 
 @compiled
-def _leave(base, i, state, n_changed, scratch):
-    """Put point i on the bound it has reached; returns the length of ``changed``."""
-    state.beta[i] = base.upper[i] if scratch.beta_rate[i] > 0.0 else base.lower[i]
-    state.residual[i] = 0.0
+def _put_in(base, i, beta, state, n_changed):
+    """Point i comes in; returns the length of ``changed``."""
+    state.position[i] = beta
+    state.low[i], state.high[i] = base.lower[i], base.upper[i]
     return toggle(i, state.is_in, state.changed, n_changed)
+
+
+@compiled
+def _set_out(i, at_upper, state):
+    """Point i is at a bound, its residual zero."""
+    state.position[i], state.at_upper[i] = 0.0, at_upper
+    state.low[i], state.high[i] = (-NEVER, 0.0) if at_upper else (0.0, NEVER)
+
+
+@compiled
+def _put_out(i, at_upper, state, n_changed):
+    """Point i has reached a bound; returns the length of ``changed``."""
+    _set_out(i, at_upper, state)
+    return toggle(i, state.is_in, state.changed, n_changed)
+
+
+@compiled
+def _settled(motion, state, remaining):
+    """Whether the sign of the watched point's decision value at the end is known by now."""
+    if motion.watched < 0:
+        return False
+    # Its residual is sign * (y f - 1), and y f never rises along the path.
+    value = 1.0 + motion.sign * state.position[motion.watched]
+    return value < -motion.margin or value - remaining * motion.steepest > motion.margin
 
 
 @compiled
@@ -217,46 +240,46 @@ def follow(base, motion, state, n_changed, end, max_events, scratch):
 
     Returns
     -------
-    (n_changed, events, outcome)
+    (n_changed, events, outcome, time)
     """
-    m, capacity = state.beta.shape[0], state.changed.shape[0]
+    m, capacity = state.position.shape[0], state.changed.shape[0]
     n_in = 0
     for i in range(m):
         n_in += state.is_in[i]
     time, events, just_left = 0.0, 0, np.int64(-1)
     while True:
         if events >= max_events:
-            return n_changed, events, TOO_MANY_EVENTS
+            return n_changed, events, TOO_MANY_EVENTS, time
         if n_changed + 2 > capacity:
-            return n_changed, events, TOO_MANY_CHANGES
+            return n_changed, events, TOO_MANY_CHANGES, time
         remaining = end - time
         if remaining <= 0.0:
-            return n_changed, events, DONE
+            return n_changed, events, DONE, time
+        if _settled(motion, state, remaining):
+            return n_changed, events, SETTLED, time
         if n_in == 0 and motion.needed != 0.0:
-            point, wait = _move_intercept(base, motion, state), 0.0
+            point = _move_intercept(motion, state)
             if point < 0:
-                return n_changed, events, NO_WAY_ON
+                return n_changed, events, NO_WAY_ON, time
         else:
             if n_in == 0:
                 _still(motion, scratch)
             elif not _rates(base, motion, state, n_changed, scratch):
-                return n_changed, events, NO_WAY_ON
-            point, wait = _first_event(base, motion, state, scratch, just_left)
-            step = max(0.0, min(wait, remaining))
+                return n_changed, events, NO_WAY_ON, time
+            point, wait = _first_event(state, scratch, just_left)
+            step = min(wait, remaining)
             time += step
             for i in range(m):
-                state.beta[i] += step * scratch.beta_rate[i]
-                state.residual[i] += step * scratch.residual_rate[i]
+                state.position[i] += step * scratch.rate[i]
             if wait >= remaining:
-                return n_changed, events, DONE
+                return n_changed, events, DONE, end
         events += 1
         if state.is_in[point]:
-            n_changed = _leave(base, point, state, n_changed, scratch)
+            n_changed = _put_out(point, scratch.rate[point] > 0.0, state, n_changed)
             n_in -= 1
             just_left = np.int64(point)
         else:
-            state.residual[point] = 0.0
-            n_in, n_changed, just_left = enter(base, motion.frozen, point, state, n_in, n_changed, scratch)
+            n_in, n_changed, just_left = _enter_from_bound(base, point, state, n_in, n_changed, scratch)
 
 
 @compiled
@@ -273,80 +296,113 @@ def toggle(i, is_in, changed, n_changed):
 
 
 @compiled
-def _response(base, i, sense, state, n_changed, scratch):
-    """Rates of beta when point i moves by ``sense``; returns the curvature it meets."""
-    output, beta_rate, _, A, pivots, weights = scratch
-    W, changed = base.W, state.changed
-    factorise_changed(W, changed, n_changed, A, pivots)
-    own = -1
+def _response(base, i, sense, changed, n_changed, scratch):
+    """Inputs of the changed points when beta of point i, now out, moves by ``sense``.
+
+    They go to ``scratch.weights``; needs the factors of the changed points. Returns where i is
+    among these, or -1, and the curvature that the move meets.
+    """
+    _, _, A, pivots, weights = scratch
+    W, own = base.W, -1
     for a in range(n_changed):
-        weights[a] = -sense * W[changed[a], i]
         if changed[a] == i:
             own = a
+    for a in range(n_changed):
+        # In the base, then out: its own beta is a position, which is made to move by ``sense``.
+        weights[a] = 0.0 if own >= 0 else -sense * W[i, changed[a]]
     if own >= 0:
-        # In the base, then out: its own beta is an output, which is made to move by ``sense``.
-        for a in range(n_changed):
-            weights[a] = 0.0
-        weights[own] = -sense
+        weights[own] = sense
     solve_factorised(A, pivots, weights, n_changed)
-    for k in range(output.shape[0]):
-        output[k] = sense * W[i, k] if own < 0 else 0.0
+    if own >= 0:
+        return own, sense * weights[own]
+    curvature = W[i, i]
     for a in range(n_changed):
-        row, weight = W[changed[a]], weights[a]
-        for k in range(output.shape[0]):
-            output[k] += weight * row[k]
-    for k in range(beta_rate.shape[0]):
-        beta_rate[k] = -output[k] if base.is_in[k] else 0.0
-    for a in range(n_changed):
-        beta_rate[changed[a]] = 0.0 if base.is_in[changed[a]] else weights[a]
-    beta_rate[i] = sense
-    return sense * (weights[own] if own >= 0 else output[i])
+        curvature += sense * weights[a] * W[changed[a], i]
+    return own, curvature
 
 
 @compiled
-def enter(base, frozen, i, state, n_in, n_changed, scratch):
+def _response_rates(base, i, sense, own, changed, n_changed, scratch):
+    """Rates of beta of the points in, and of i, for the inputs that :func:`_response` found."""
+    rate, weights = scratch.rate, scratch.weights
+    for k in range(rate.shape[0]):
+        rate[k] = sense * base.W[i, k] if own < 0 else 0.0
+    combine(base.W, rate, changed, weights, n_changed, rate)
+    for a in range(n_changed):
+        rate[changed[a]] = weights[a]
+    rate[i] = sense
+
+
+@compiled
+def _exchange(base, i, beta, sense, own, state, n_changed, scratch):
+    """Move beta of a dependent point i until a point in, or i itself, reaches a bound.
+
+    Returns
+    -------
+    (n_changed, point that left)
+    """
+    position, rate = state.position, scratch.rate
+    _response_rates(base, i, sense, own, state.changed, n_changed, scratch)
+    leaving, room = i, base.upper[i] - beta if sense > 0.0 else beta - base.lower[i]
+    fastest = 1.0
+    for k in range(position.shape[0]):
+        if state.is_in[k]:
+            fastest = max(fastest, abs(rate[k]))
+    for k in range(position.shape[0]):
+        # One whose rate is rounding is no part of the dependence: without it the rest would stay dependent.
+        if state.is_in[k] and abs(rate[k]) > NO_RATE * fastest:
+            bound = base.upper[k] if rate[k] > 0.0 else base.lower[k]
+            distance = max(0.0, (bound - position[k]) / rate[k])
+            if distance < room:
+                leaving, room = k, distance
+    for k in range(position.shape[0]):
+        if state.is_in[k]:
+            position[k] += room * rate[k]
+    if leaving == i:
+        _set_out(i, sense > 0.0, state)
+        return n_changed, i
+    n_changed = _put_in(base, i, beta + room * sense, state, n_changed)
+    return _put_out(leaving, rate[leaving] > 0.0, state, n_changed), leaving
+
+
+@compiled
+def _enter(base, i, beta, sense, state, n_in, n_changed, scratch):
     """Bring point i in; if it depends on those in, exchange it for one of them.
 
     A dependent point can take up weight without changing any decision value: it moves
-    inwards, the others make room, until one of them (or i itself) reaches a bound.
+    inwards, the others make room. Needs the factors of the changed points in ``scratch``.
 
     Returns
     -------
     (n_in, n_changed, point that has just left or -1)
     """
-    beta, beta_rate = state.beta, scratch.beta_rate
     if n_in == 0:
-        return 1, toggle(i, state.is_in, state.changed, n_changed), -1
-    sense = 1.0 if beta[i] == base.lower[i] else -1.0
-    if _response(base, i, sense, state, n_changed, scratch) > base.flat[i]:
-        return n_in + 1, toggle(i, state.is_in, state.changed, n_changed), -1
-    leaving, room = i, base.upper[i] - beta[i] if sense > 0.0 else beta[i] - base.lower[i]
-    fastest = 1.0
-    for k in range(beta.shape[0]):
-        if state.is_in[k]:
-            fastest = max(fastest, abs(beta_rate[k]))
-    for k in range(beta.shape[0]):
-        # One whose rate is rounding is no part of the dependence: without it the rest would stay dependent.
-        if state.is_in[k] and k != frozen and abs(beta_rate[k]) > NO_RATE * fastest:
-            bound = base.upper[k] if beta_rate[k] > 0.0 else base.lower[k]
-            distance = max(0.0, (bound - beta[k]) / beta_rate[k])
-            if distance < room:
-                leaving, room = k, distance
-    for k in range(beta.shape[0]):
-        if state.is_in[k] or k == i:
-            beta[k] += room * beta_rate[k]
-    if leaving == i:
-        beta[i] = base.upper[i] if sense > 0.0 else base.lower[i]
-        return n_in, n_changed, i
-    n_changed = toggle(i, state.is_in, state.changed, n_changed)
-    return n_in, _leave(base, leaving, state, n_changed, scratch), leaving
+        return 1, _put_in(base, i, beta, state, n_changed), -1
+    own, curvature = _response(base, i, sense, state.changed, n_changed, scratch)
+    if curvature > base.flat[i]:
+        return n_in + 1, _put_in(base, i, beta, state, n_changed), -1
+    n_changed, leaving = _exchange(base, i, beta, sense, own, state, n_changed, scratch)
+    return n_in, n_changed, leaving
 
 
 @compiled
-def enter_each(base, candidates, state, scratch):
-    """Bring points in one after the other, dependent ones by exchange; time stands still."""
+def _enter_from_bound(base, i, state, n_in, n_changed, scratch):
+    """As :func:`_enter`, for a point at a bound."""
+    if state.at_upper[i]:
+        return _enter(base, i, base.upper[i], -1.0, state, n_in, n_changed, scratch)
+    return _enter(base, i, base.lower[i], 1.0, state, n_in, n_changed, scratch)
+
+
+@compiled
+def enter_each(base, candidates, beta, state, scratch):
+    """Bring points in one after the other, dependent ones by exchange; time stands still.
+
+    ``beta`` of the candidates may be anywhere between their bounds.
+    """
     n_in, n_changed = 0, 0
-    for i in range(state.beta.shape[0]):
+    for i in range(state.position.shape[0]):
         n_in += state.is_in[i]
     for i in candidates:
-        n_in, n_changed, _ = enter(base, -1, i, state, n_in, n_changed, scratch)
+        factorise_changed(base.W, state.changed, n_changed, scratch.A, scratch.pivots)
+        sense = 1.0 if beta[i] == base.lower[i] else -1.0
+        n_in, n_changed, _ = _enter(base, i, beta[i], sense, state, n_in, n_changed, scratch)

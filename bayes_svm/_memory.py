@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 
 
+ALWAYS_THERE = 2**26  # not worth asking the system for
+
+
 def available_bytes() -> int | None:
     """Bytes this process may still take, or None where the system does not say.
 
@@ -29,6 +32,8 @@ def available_bytes() -> int | None:
 
 def require_bytes(needed: int, purpose: str, advice: str) -> None:
     """Raise MemoryError, naming the bytes and what to do, if ``needed`` exceeds what is left."""
+    if needed <= ALWAYS_THERE:
+        return
     available = available_bytes()
     if available is not None and needed > available:
         raise MemoryError(

@@ -11,11 +11,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import pairwise
 
-__all__ = ["KERNEL_NAMES", "Kernel", "resolve_gamma", "summed_entries"]
+__all__ = [
+    "KERNEL_NAMES",
+    "Kernel",
+    "make_symmetric",
+    "resolve_gamma",
+    "squared_lengths",
+    "summed_entries",
+]
 
 Array = NDArray[np.float64]
 KernelFunction = Callable[[Any, Any], Any]
 
+TILE = 256  # rows and columns of a kernel matrix computed at a time: they stay in the cache
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
@@ -26,6 +34,40 @@ def summed_entries(X: Any) -> Any:
     X = X.copy()
     X.sum_duplicates()
     return X
+
+
+def squared_lengths(X: Any) -> Array:
+    """``x'x`` of every row."""
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def make_symmetric(gram: Array, kernel: str) -> None:
+    """Average out, in place, the rounding differences between the halves of a kernel matrix.
+
+    Raises
+    ------
+    ValueError
+        If they differ by more than rounding; ``kernel`` is named.
+    """
+    size = len(gram)
+    tolerance = 1e-8 * max(float(gram.max(initial=0.0)), -float(gram.min(initial=0.0)))
+    for i in range(0, size, TILE):
+        for j in range(i, size, TILE):
+            upper, lower = gram[i : i + TILE, j : j + TILE], gram[j : j + TILE, i : i + TILE]
+            mirrored = np.ascontiguousarray(lower.T)
+            difference = float(np.abs(upper - mirrored).max())
+            if difference > tolerance:
+                raise ValueError(
+                    f"The kernel {kernel} is not symmetric: k(x, z) and k(z, x) differ by up to "
+                    f"{difference:.3g}."
+                )
+            if difference > 0:
+                mirrored += upper
+                mirrored /= 2
+                upper[...] = mirrored
+                lower[...] = mirrored.T
 
 
 def resolve_gamma(gamma: str | float, X: Any, sample_weight: Array | None = None) -> float:
@@ -127,6 +169,45 @@ class Kernel:
             raise ValueError(f"The kernel {self} returned shape {values.shape}, expected {expected}.")
         return self._finite(values)
 
+    def gram(self, X: Any) -> Array:
+        """Kernel matrix of X with itself, exactly symmetric, of which one half is computed.
+
+        Raises
+        ------
+        ValueError
+            If a value is not finite, or the kernel is not symmetric.
+        """
+        if callable(self.function):
+            values = self(X, X).copy()  # it may be the caller's own
+            make_symmetric(values, str(self))
+            return values
+        gram = np.empty((X.shape[0], X.shape[0]))
+        lengths = squared_lengths(X) if self.function == "rbf" else np.zeros(X.shape[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, len(gram), TILE):
+                rows = slice(start, start + TILE)
+                for first in range(start, len(gram), TILE):
+                    columns = slice(first, first + TILE)
+                    tile = X[rows] @ X[columns].T
+                    tile = tile.toarray() if sparse.issparse(tile) else tile
+                    self._from_inner_products(tile, lengths[rows], lengths[columns])
+                    if first == start:
+                        tile = np.triu(tile) + np.triu(tile, 1).T
+                    gram[rows, columns] = tile
+                    gram[columns, rows] = tile.T
+        return self._finite(gram)
+
+    def _from_inner_products(self, tile: Array, left: Array, right: Array) -> None:
+        """Turn inner products into kernel values in place, given the squared lengths."""
+        if self.function != "rbf":
+            tile[...] = self._of_inner_products(tile)
+            return
+        tile *= 2.0 * self.gamma
+        tile -= self.gamma * right
+        tile -= self.gamma * left[:, None]
+        np.minimum(tile, 0.0, out=tile)
+        np.exp(tile, out=tile)
+
     def _finite(self, values: Array) -> Array:
         # A sum over finite values can itself overflow, so that only a bad sum is looked into.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -194,11 +275,7 @@ class Kernel:
         if callable(self.function):
             return np.array([float(self(X[i : i + 1], X[i : i + 1])[0, 0]) for i in range(X.shape[0])])
         with np.errstate(over="ignore", invalid="ignore"):
-            if sparse.issparse(X):
-                norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-            else:
-                norms = np.einsum("ij,ij->i", X, X)
-            return self._finite(self._of_inner_products(norms))
+            return self._finite(self._of_inner_products(squared_lengths(X)))
 
     def _of_inner_products(self, inner: Array) -> Array:
         if self.function == "poly":

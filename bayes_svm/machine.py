@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from bayes_svm._memory import require_bytes
-from bayes_svm.kernels import Kernel, resolve_gamma, summed_entries
+from bayes_svm.kernels import Kernel, make_symmetric, resolve_gamma, summed_entries
 from bayes_svm.problem import DualProblem, copies_of_weight, first_occurrences, is_convex
 from bayes_svm.solution import DualSolution, solve
 
@@ -92,16 +92,13 @@ class Machine:
             same_point = np.array_equal(gram_used, gram[np.ix_(number, number)])
             if not same_point:  # equal rows of unequal columns: not one point after all
                 distinct, number, gram = np.arange(len(used)), np.arange(len(used)), gram_used
+            make_symmetric(gram, str(kernel))
         else:
             distinct, number = first_occurrences(X[used])
             _require_memory(len(distinct))
-            rows = X[used[distinct]]
-            gram = kernel(rows, rows)
-            if callable(kernel.function):
-                gram = gram.copy()  # it may be the caller's own
+            gram = kernel.gram(X[used[distinct]])
         row_of = np.full(X.shape[0], -1, dtype=np.intp)
         row_of[used] = number
-        _make_symmetric(gram, kernel)
         convex = kernel.positive_semidefinite or is_convex(gram)
         return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, convex)
 
@@ -138,27 +135,6 @@ def _require_memory(n_distinct: int) -> None:
         f"An exact SVM on {n_distinct} different training points",
         "Fit on fewer points: a stratified subsample, or the rows that matter most.",
     )
-
-
-def _make_symmetric(gram: Array, kernel: Kernel, tile: int = 256) -> None:
-    """Average out, in place, the rounding differences between the halves of a kernel matrix."""
-    size = len(gram)
-    tolerance = 1e-8 * max(float(gram.max(initial=0.0)), -float(gram.min(initial=0.0)))
-    for i in range(0, size, tile):
-        for j in range(i, size, tile):
-            upper, lower = gram[i : i + tile, j : j + tile], gram[j : j + tile, i : i + tile]
-            mirrored = np.ascontiguousarray(lower.T)
-            difference = float(np.abs(upper - mirrored).max())
-            if difference > tolerance:
-                raise ValueError(
-                    f"The kernel {kernel} is not symmetric: k(x, z) and k(z, x) differ by up to "
-                    f"{difference:.3g}."
-                )
-            if difference > 0:
-                mirrored += upper
-                mirrored /= 2
-                upper[...] = mirrored
-                lower[...] = mirrored.T
 
 
 def with_narrow_indices(X: Any) -> Any:

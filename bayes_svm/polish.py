@@ -13,11 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._follow import DONE, NO_WAY_ON, Base, Motion, Scratch, State, enter_each, follow
+from bayes_svm._follow import DONE, NEVER, NO_WAY_ON, Base, Motion, Scratch, State, enter_each, follow
 from bayes_svm.problem import DualProblem, Indices, snapped
 from bayes_svm.tableau import FreeSystem, Tableau, flat_curvature, independent_points
 
-__all__ = ["Polished", "margin_targets", "optimality_violation", "polish", "scratch"]
+__all__ = [
+    "Polished",
+    "beta_at",
+    "margin_targets",
+    "optimality_violation",
+    "polish",
+    "scratch",
+    "state_at",
+]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -58,13 +66,32 @@ class Polished:
 def scratch(n_rows: int, capacity: int) -> Scratch:
     """Scratch memory of the compiled loops, for a number of rows and of changes."""
     return Scratch(
-        output=np.empty(n_rows + 1),
-        beta_rate=np.empty(n_rows),
-        residual_rate=np.empty(n_rows),
+        rate=np.empty(n_rows + 1),
+        wait=np.empty(n_rows),
         A=np.empty((capacity, capacity)),
         pivots=np.empty(capacity, dtype=np.int64),
         weights=np.empty(capacity),
     )
+
+
+def state_at(
+    beta: Array, residual: Array, is_in: Mask, lower: Array, upper: Array, capacity: int
+) -> State:
+    """Where a path starts: which points are in, what beta and residual all have."""
+    at_upper = ~is_in & (beta != lower)
+    return State(
+        position=np.where(is_in, beta, residual),
+        low=np.where(is_in, lower, np.where(at_upper, -NEVER, 0.0)),
+        high=np.where(is_in, upper, np.where(at_upper, 0.0, NEVER)),
+        is_in=is_in.copy(),
+        at_upper=at_upper,
+        changed=np.empty(capacity, dtype=np.int64),
+    )
+
+
+def beta_at(state: State, lower: Array, upper: Array) -> Array:
+    """Coefficients of the points at a state of a path."""
+    return np.where(state.is_in, state.position, np.where(state.at_upper, upper, lower))
 
 
 def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) -> Polished:
@@ -132,10 +159,10 @@ def _independent_free(problem: DualProblem, beta: Array) -> tuple[Array, Indices
         raise np.linalg.LinAlgError("the kernel is not positive semi-definite")
     rows, capacity = tableau.rows, 2 * len(free) + 4
     base = Base(tableau.W, tableau.base_in, lower[rows], upper[rows], flat)
-    state = State(beta[rows], np.zeros(len(rows)), tableau.base_in, np.empty(capacity, dtype=np.int64))
-    enter_each(base, np.arange(len(free), len(rows)), state, scratch(len(rows), capacity))
+    state = state_at(beta[rows], np.zeros(len(rows)), tableau.base_in, lower[rows], upper[rows], capacity)
+    enter_each(base, np.arange(len(free), len(rows)), beta[rows], state, scratch(len(rows), capacity))
     beta = beta.copy()
-    beta[rows] = state.beta
+    beta[rows] = beta_at(state, lower[rows], upper[rows])
     return beta, np.sort(rows[state.is_in])
 
 
@@ -175,19 +202,24 @@ def _round(
     start[:n_free] = 0.0
     flat = flat_curvature(problem.gram, rows, problem.shift)
     base = Base(tableau.W, tableau.base_in, lower[rows], upper[rows], flat)
+    direction = drift[:n_free] @ tableau.W[:n_free] + lacking * tableau.W[-1]
+    direction[n_free:-1] -= drift[n_free:]
     motion = Motion(
-        direction=tableau.W[:, :n_free] @ drift[:n_free] + lacking * tableau.W[:, -1],
-        goal=np.append(np.where(tableau.base_in, 0.0, drift), 0.0),
+        direction=direction,
+        goal=np.zeros(len(rows) + 1),
         drift=drift,
         needed=lacking,
-        frozen=-1,
+        watched=-1,
+        sign=0.0,
+        steepest=0.0,
+        margin=0.0,
     )
-    state = State(beta[rows], start, tableau.base_in, np.empty(MAX_CHANGES, dtype=np.int64))
-    _, events, outcome = follow(
+    state = state_at(beta[rows], start, tableau.base_in, lower[rows], upper[rows], MAX_CHANGES)
+    _, events, outcome, _ = follow(
         base, motion, state, 0, 1.0, 20 * len(rows) + 1000, scratch(len(rows), MAX_CHANGES)
     )
     beta = beta.copy()
-    beta[rows] = state.beta
+    beta[rows] = beta_at(state, lower[rows], upper[rows])
     return beta, np.sort(rows[state.is_in]), events, outcome
 
 

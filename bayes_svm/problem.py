@@ -43,25 +43,25 @@ def first_occurrences(X: Any) -> tuple[Indices, Indices]:
     row_of : array of shape (n_samples,)
         ``X[i]`` equals ``X[distinct[row_of[i]]]``.
     """
-    seen: dict[bytes | tuple[bytes, bytes], int] = {}
-    distinct: list[int] = []
-    row_of = np.empty(X.shape[0], dtype=np.intp)
+    keys: NDArray[Any]
     if sparse.issparse(X):
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()
-        keys = (
-            (X.indices[a:b].tobytes(), X.data[a:b].tobytes())
+        contents = (
+            X.indices[a:b].tobytes() + X.data[a:b].tobytes()
             for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
         )
+        numbers: dict[bytes, int] = {}
+        keys = np.array([numbers.setdefault(content, len(numbers)) for content in contents], dtype=np.intp)
     else:
-        keys = (row.tobytes() for row in np.asarray(X) + 0.0)  # -0.0 becomes 0.0
-    for i, key in enumerate(keys):
-        if key not in seen:
-            seen[key] = len(distinct)
-            distinct.append(i)
-        row_of[i] = seen[key]
-    return np.asarray(distinct, dtype=np.intp), row_of
+        X = np.ascontiguousarray(X) + 0.0  # -0.0 becomes 0.0
+        keys = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel()
+    _, first, sorted_of = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return first[order].astype(np.intp), place[sorted_of.ravel()]
 
 
 def copies_of_weight(weight: Array) -> Array:

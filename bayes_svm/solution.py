@@ -230,8 +230,7 @@ def _assemble(
 ) -> DualSolution:
     """Intercept, values, and how exact they are, for given coefficients."""
     lower, upper = problem.lower, problem.upper
-    used = np.flatnonzero(beta)
-    kernel_part = problem.gram[:, used] @ beta[used]
+    kernel_part = problem.gram @ beta
     low, high = intercept_interval(beta, kernel_part - problem.label, lower, upper)
     intercept = (low + high) / 2
     margin = bound_slack(beta, problem.bound)
@@ -243,6 +242,7 @@ def _assemble(
     scale = max(1.0, float(np.abs(values).max()))
     rounding = kkt <= ROUNDING_RESIDUAL * scale
     if EXACT_RESIDUAL * scale < kkt <= EXACT_RESIDUAL * MOST_ROUNDING * scale:
+        used = np.flatnonzero(beta)
         summands = float((np.abs(problem.gram[:, used]) @ np.abs(beta[used])).max())
         scale = min(max(scale, ROUNDING_SHARE * summands), MOST_ROUNDING * scale)
     primal, dual = objectives(problem, beta, values, intercept)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.kernels import KERNEL_NAMES, Kernel, resolve_gamma
 from bayes_svm.leave_one_out import read_machine, warn_if_inexact
+from bayes_svm.leave_one_out.readings import Wanted
 from bayes_svm.leave_one_out.result import LeaveOneOut
 from bayes_svm.links import KwokLink, Link, class_log_odds, fit_sigmoids, log_probabilities
 from bayes_svm.machine import (
@@ -269,7 +270,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         self.classes_ = machine.classes
         self.kernel_ = machine.kernel
         self._store_support(machine, solutions)
-        self.leave_one_out_ = read_machine(machine, solutions, max_iter=self.max_iter, n_jobs=self.n_jobs)
+        self.leave_one_out_ = read_machine(
+            machine, solutions, Wanted(max_iter=self.max_iter, n_jobs=self.n_jobs)
+        )
         self.loo_decision_values_ = self.leave_one_out_.decision_values
         self._posteriors = [
             posterior_of(machine, machine.problem(k), solution, self.C)

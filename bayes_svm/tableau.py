@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, lapack, solve_triangular
+from scipy.linalg import lapack
+
+from bayes_svm._gather import block
 
 __all__ = [
     "FreeSystem",
@@ -53,6 +55,12 @@ def independent_points(gram: Array, candidates: Indices, shift: float) -> Indice
     return np.sort(candidates[order[:rank] - 1])
 
 
+def solve_with_factor(factor: Array, right: Array) -> Array:
+    """Solution of a positive definite system, given its lower Cholesky factor."""
+    solution, _ = lapack.dpotrs(factor, right, lower=1)
+    return np.asarray(solution)
+
+
 class FreeSystem:
     """Cholesky factor of the bordered system ``[[0, 1'], [1, K_SS]]`` of the free points S.
 
@@ -68,11 +76,11 @@ class FreeSystem:
     def __init__(self, gram: Array, free: Indices, shift: float) -> None:
         self.free = free
         self.shift = shift
-        self.block = gram[np.ix_(free, free)]
+        self.block = block(gram, free, free)
         self.factor, info = lapack.dpotrf(self.block + shift, lower=1, clean=1)
         if info != 0:
             raise np.linalg.LinAlgError("the kernel is not positive definite on the free points")
-        self.ones = cho_solve((self.factor, True), np.ones(len(free)), check_finite=False)
+        self.ones = solve_with_factor(self.factor, np.ones(len(free)))
         self.total = float(self.ones.sum())
 
     def solve(self, targets: Array, sum_to: float) -> tuple[Array, float]:
@@ -84,7 +92,7 @@ class FreeSystem:
         for _ in range(3):
             rest = targets - self.block @ beta - intercept
             rest_sum = sum_to - beta.sum()
-            part = cho_solve((self.factor, True), rest, check_finite=False)
+            part = solve_with_factor(self.factor, rest)
             change = (part.sum() - rest_sum) / self.total
             beta = beta + part - change * self.ones
             intercept += change + self.shift * rest_sum
@@ -95,8 +103,9 @@ class FreeSystem:
 class Tableau:
     """Principal pivot of the bordered kernel matrix on the intercept and the free points.
 
-    With ``v`` = (residual of free points, beta of the others) and ``o`` = (-beta of free
-    points, residual of the others), ``o = W v``. The intercept is the last index.
+    A free point's *input* is its residual and its *position* its beta; of the others the input
+    is beta and the position the residual. ``positions = inputs @ W``; the last index is the
+    intercept, which is a position, and whose input is the sum of all beta.
 
     Parameters
     ----------
@@ -104,7 +113,7 @@ class Tableau:
         The points of the problem that the tableau covers, the free ones first.
     n_free : int
     W : array of shape (n_rows + 1, n_rows + 1)
-        Symmetric.
+        ``W[k, i]`` is the rate of position i per unit of input k.
     """
 
     rows: Indices
@@ -118,21 +127,25 @@ class Tableau:
         size = n_free + n_other
         W = np.empty((size + 1, size + 1))
         free, rest = slice(0, n_free), slice(n_free, size)
-        inverse = cho_solve((system.factor, True), np.eye(n_free), check_finite=False)
-        W[free, free] = np.outer(system.ones, system.ones) / system.total - inverse
-        W[size, free] = W[free, size] = -system.ones / system.total
-        W[size, size] = 1.0 / system.total - system.shift
-        cross = gram[np.ix_(system.free, others)] + system.shift
-        half = solve_triangular(system.factor, cross, lower=True, check_finite=False)
+        inverse, _ = lapack.dpotri(system.factor, lower=1)
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        W[free, free] = inverse - np.outer(system.ones, system.ones / system.total)
+        W[size, free] = W[free, size] = system.ones / system.total
+        W[size, size] = system.shift - 1.0 / system.total
+        cross = block(gram, system.free, others) + system.shift
         lack = 1.0 - system.ones @ cross
-        gain = solve_triangular(system.factor, half, lower=True, trans="T", check_finite=False)
+        half = lapack.dtrtrs(system.factor, cross, lower=1)[0]
+        # The product of a matrix and its own transpose: BLAS needs half the work for it.
+        rest_block = block(gram, others, others)
+        rest_block += system.shift - half.T @ half
+        rest_block += np.outer(lack, lack / system.total)
+        W[rest, rest] = rest_block
+        gain = lapack.dtrtrs(system.factor, half, lower=1, trans=1)[0]
         gain += np.outer(system.ones / system.total, lack)
         W[free, rest] = gain
-        W[rest, free] = gain.T
-        W[size, rest] = W[rest, size] = -lack / system.total
-        W[rest, rest] = gram[np.ix_(others, others)] + system.shift
-        W[rest, rest] -= half.T @ half
-        W[rest, rest] += np.outer(lack, lack / system.total)
+        W[rest, free] = -gain.T
+        W[size, rest] = -lack / system.total
+        W[rest, size] = lack / system.total
         return cls(rows=np.concatenate([system.free, others]), n_free=n_free, W=W)
 
     @property
@@ -143,8 +156,10 @@ class Tableau:
         return mask
 
 
-def columns_outside(gram: Array, system: FreeSystem, others: Indices, points: Indices) -> Array:
-    """Tableau columns of bounded points that have no row of their own.
+def columns_outside(
+    gram: Array, system: FreeSystem, others: Indices, points: Indices, between: Array
+) -> Array:
+    """Tableau rows of bounded points that the tableau does not cover.
 
     Parameters
     ----------
@@ -152,23 +167,25 @@ def columns_outside(gram: Array, system: FreeSystem, others: Indices, points: In
     system : FreeSystem
     others : array of shape (n_other,)
         The tableau's rows beside the free points.
-    points : array of shape (n_columns,)
+    points : array of shape (n_points,)
+    between : array of shape (n_free, n_other)
+        Kernel values between the free points and the other rows.
 
     Returns
     -------
-    array of shape (n_columns, n_free + n_other + 1)
+    array of shape (n_points, n_free + n_other + 1)
         In the order of :meth:`Tableau.sweep`.
     """
     n_free = len(system.free)
-    cross = gram[np.ix_(system.free, points)] + system.shift
+    cross = block(gram, system.free, points) + system.shift
     lack = 1.0 - system.ones @ cross
-    gain = cho_solve((system.factor, True), cross, check_finite=False)
+    gain = solve_with_factor(system.factor, cross)
     gain += np.outer(system.ones / system.total, lack)
     columns = np.empty((len(points), n_free + len(others) + 1))
-    columns[:, :n_free] = gain.T
-    columns[:, -1] = -lack / system.total
+    columns[:, :n_free] = -gain.T
+    columns[:, -1] = lack / system.total
     # A bounded point's own weight moves the others as if it came from the free points that
     # stand in for it, and by what they lack.
-    stand_in = gain.T @ gram[np.ix_(system.free, others)]
-    columns[:, n_free:-1] = gram[np.ix_(points, others)] - stand_in + (lack / system.total)[:, None]
+    columns[:, n_free:-1] = block(gram, points, others) + (lack / system.total)[:, None]
+    columns[:, n_free:-1] -= gain.T @ between
     return columns

@@ -25,19 +25,20 @@ def test_the_empty_system_has_a_solution():
     assert factorise(np.zeros((3, 3)), np.empty(3, dtype=np.int64), 0)
 
 
-def test_the_changed_points_system_is_a_block_of_the_tableau():
+def test_the_changed_points_system_maps_their_inputs_to_their_positions():
     W, changed, A = random.normal(size=(6, 6)), np.array([4, 1, 3]), np.empty((3, 3))
     x, pivots = np.array([1.0, 2.0]), np.empty(3, dtype=np.int64)
     assert factorise_changed(W, changed, 2, A, pivots)
     solve_factorised(A, pivots, x, 2)
-    np.testing.assert_allclose(W[np.ix_([4, 1], [4, 1])] @ x, [1.0, 2.0], rtol=1e-10)
+    np.testing.assert_allclose(x @ W[np.ix_([4, 1], [4, 1])], [1.0, 2.0], rtol=1e-10)
 
 
-def test_combine_adds_rows_of_the_tableau():
-    W, start, out = random.normal(size=(5, 5)), random.normal(size=5), np.empty(5)
-    weights = np.array([2.0, -3.0, 99.0])
-    combine(W, start, np.array([4, 0, 1]), weights, 2, out)
-    np.testing.assert_allclose(out, start + weights[:2] @ W[[4, 0]])
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 7, 8])
+def test_combine_adds_rows_of_the_tableau(count):
+    W, start, out = random.normal(size=(9, 9)), random.normal(size=9), np.empty(9)
+    weights, rows = random.normal(size=9), random.permutation(9)
+    combine(W, start, rows, weights, count, out)
+    np.testing.assert_allclose(out, start + weights[:count] @ W[rows[:count]], atol=1e-12)
 
 
 def test_a_point_that_changes_sides_twice_has_not_changed():

@@ -4,6 +4,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from _data import noisy
+from bayes_svm import kernels
 from bayes_svm.kernels import Kernel, resolve_gamma
 
 PARAMETERS = {"gamma": 0.3, "degree": 2, "coef0": 0.5}
@@ -130,3 +131,15 @@ def test_degrees_below_one_are_powers_too(degree):
     X = np.random.default_rng(0).uniform(size=(30, 3))
     values = Kernel("poly", gamma=0.5, degree=degree, coef0=1.0)(X, X)
     np.testing.assert_allclose(values, (0.5 * X @ X.T + 1.0) ** degree)
+
+
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("tile", [3, 256])
+def test_gram_is_the_kernel_of_a_matrix_with_itself(monkeypatch, name, form, tile):
+    monkeypatch.setattr(kernels, "TILE", tile)
+    X = form(np.random.default_rng(0).normal(size=(10, 4)))
+    kernel = Kernel(name, **PARAMETERS)
+    gram = kernel.gram(X)
+    np.testing.assert_allclose(gram, kernel(X, X), atol=1e-14)
+    np.testing.assert_array_equal(gram, gram.T)

@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import noisy
-from bayes_svm.tableau import FreeSystem, Tableau, independent_points, kernel_shift
+from bayes_svm.tableau import FreeSystem, Tableau, columns_outside, independent_points, kernel_shift
 
 X, _ = noisy(n=12)
 K = rbf_kernel(X)
@@ -26,21 +26,34 @@ def test_solve_is_the_bordered_systems(scale):
     np.testing.assert_allclose(np.append(beta, intercept), expected, atol=1e-12)
 
 
-def test_tableau_is_the_principal_pivot_of_the_bordered_matrix():
-    others = np.array([1, 7, 11])
-    tableau = Tableau.sweep(K, FreeSystem(K, FREE, 1.0), others)
+def pivot(others):
+    """Rates by the definition: rows are inputs, columns positions; the intercept is last."""
     whole = bordered(K, np.concatenate([FREE, others]))
-    inside, outside = np.array([0, 1, 2, 3, 7]), np.array([4, 5, 6])
+    inside, outside = np.r_[0:4, len(whole) - 1], np.arange(4, len(whole) - 1)
     inverse = np.linalg.inv(whole[np.ix_(inside, inside)])
     cross = whole[np.ix_(inside, outside)]
     expected = np.empty_like(whole)
-    expected[np.ix_(inside, inside)] = -inverse
+    expected[np.ix_(inside, inside)] = inverse
     expected[np.ix_(inside, outside)] = inverse @ cross
-    expected[np.ix_(outside, inside)] = (inverse @ cross).T
+    expected[np.ix_(outside, inside)] = -(inverse @ cross).T
     expected[np.ix_(outside, outside)] = whole[np.ix_(outside, outside)] - cross.T @ inverse @ cross
-    np.testing.assert_allclose(tableau.W, expected, atol=1e-11)
+    return expected
+
+
+def test_tableau_is_the_principal_pivot_of_the_bordered_matrix():
+    others = np.array([1, 7, 11])
+    tableau = Tableau.sweep(K, FreeSystem(K, FREE, 1.0), others)
+    np.testing.assert_allclose(tableau.W, pivot(others), atol=1e-11)
     np.testing.assert_array_equal(tableau.rows, [0, 3, 4, 9, 1, 7, 11])
     np.testing.assert_array_equal(tableau.base_in, [True] * 4 + [False] * 3)
+
+
+def test_rows_of_points_outside_are_those_of_a_larger_tableau():
+    others, points = np.array([1, 7]), np.array([11, 2])
+    system = FreeSystem(K, FREE, 1.0)
+    rows = columns_outside(K, system, others, points, K[np.ix_(FREE, others)])
+    expected = pivot(np.concatenate([others, points]))[[6, 7]][:, [0, 1, 2, 3, 4, 5, 8]]
+    np.testing.assert_allclose(rows, expected, atol=1e-11)
 
 
 @pytest.mark.parametrize("rank", [1, 2, 5])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from bayes_svm._threads import one_blas_thread
-from bayes_svm.leave_one_out.readings import Readings, read_rows
+from bayes_svm.leave_one_out.readings import Wanted, plan_of_rows, read_rows
 from bayes_svm.leave_one_out.result import LeaveOneOut
 from bayes_svm.machine import Machine, machine_of
 from bayes_svm.solution import DualSolution
@@ -90,7 +90,8 @@ def leave_one_out(
         machine, solutions = machine_of(estimator, X, y, sample_weight)
         for solution in solutions:
             warn_if_inexact(solution)
-        return read_machine(machine, solutions, method=method, max_iter=estimator.max_iter, n_jobs=n_jobs)
+        wanted = Wanted(method=method, max_iter=estimator.max_iter, n_jobs=n_jobs)
+        return read_machine(machine, solutions, wanted)
 
 
 def warn_if_inexact(solution: DualSolution) -> None:
@@ -107,21 +108,16 @@ def warn_if_inexact(solution: DualSolution) -> None:
 def read_machine(
     machine: Machine,
     solutions: list[DualSolution],
-    *,
-    method: str = "path",
-    max_iter: int = -1,
-    n_jobs: int | None = None,
+    wanted: Wanted = Wanted(),
 ) -> LeaveOneOut:
     """Leave-one-out of solved problems: the part of :func:`leave_one_out` after the fit."""
     started = time.perf_counter()
     train = [machine.values_on_rows(solution) for solution in solutions]
-    readings: list[Readings] = [
-        read_rows(
-            machine.problem(k), solution, train[k], machine.weight,
-            method=method, max_iter=max_iter, n_jobs=n_jobs,
-        )
-        for k, solution in enumerate(solutions)
-    ]  # fmt: skip
+    readings = []
+    for k, solution in enumerate(solutions):
+        problem = machine.problem(k)
+        plan = plan_of_rows(problem, machine.weight)
+        readings.append(read_rows(problem, solution, train[k], plan, wanted))
     columns = {
         name: _joined([getattr(reading, name) for reading in readings])
         for name in ("values", "status", "events", "kkt_residual", "gap")

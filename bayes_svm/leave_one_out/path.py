@@ -1,220 +1,219 @@
-"""Exact leave-one-out values by following each point's path to alpha = 0."""
+"""Exact leave-one-out values by following each case's path to alpha = 0."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from bayes_svm._follow import DONE, Base, State
-from bayes_svm._memory import require_bytes
-from bayes_svm.leave_one_out._shrink import Cases, Ends, check_ends, shrink_each
-from bayes_svm.leave_one_out.retrain import LeftOut, retrain
-from bayes_svm.polish import coefficients_of_partition, margin_targets, scratch
-from bayes_svm.problem import AT_BOUND, DualProblem, Indices
-from bayes_svm.solution import UNIQUE, DualSolution, pinning_points
-from bayes_svm.tableau import FreeSystem, Tableau, columns_outside, flat_curvature
+from bayes_svm._follow import State
+from bayes_svm._gather import block
+from bayes_svm._threads import one_blas_thread
+from bayes_svm.leave_one_out._shrink import Cases, Ends, shrink_each
+from bayes_svm.leave_one_out.base import PathBase, Rows
+from bayes_svm.leave_one_out.long_path import follow_anew
+from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.leave_one_out.retrain import retrain
+from bayes_svm.leave_one_out.verify import verify
+from bayes_svm.polish import scratch
+from bayes_svm.problem import DualProblem, Indices
+from bayes_svm.solution import DualSolution
+from bayes_svm.tableau import columns_outside
 
-__all__ = ["shrink_paths"]
+__all__ = ["Paths"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-BATCH = 256  # paths whose final check is one matrix product
-CAPACITY = 256  # changes of the partition one path may keep
+BATCH = 256  # cases whose ends are verified together: the unit of parallel work
+CAPACITY = 128  # changes of the partition one path may keep
+MANY_MEMBERS = 24  # a case that moves more points than this has too many changes for the shared tableau
 MAX_EVENTS = 20_000
-ALL_ROWS = 1000  # up to this many points all are in the tableau
-NEAR = 1.0  # else those whose residual is within this of the margin, and the free ones
-ROUNDING = 1e-13  # error of a coefficient times k(x, x), from the tableau
-VERIFIED = 1e-8  # KKT residual, relative to the scale, up to which a path's end is accepted
+ALL_ROWS = 300  # up to this many points all are in the tableau
+NEAR = 0.25  # else those whose residual is within this of the margin, the free ones,
+MAX_TABLEAUS = 4  # and, in up to this many rounds, those that this left out wrongly
+MANY_FREE = 10  # free points with which one is sure to be left when a single point goes
+MARGIN = 1e-5  # what a sign must be clear of: more than the perturbation of the targets
 
 
-class _Base:
-    """What all paths of one solution share, read-only."""
-
-    def __init__(self, problem: DualProblem, solution: DualSolution) -> None:
-        self.problem, self.solution = problem, solution
-        self.lower, self.upper = problem.lower, problem.upper
-        free = pinning_points(solution)
-        # Where the intercept is not unique, the solution has the middle of its interval, and
-        # the tableau the end at which its free point, itself at a bound, has residual zero.
-        shift = float(solution.label[free[0]] - solution.values[free[0]])
-        self.exact_beta = solution.beta
-        self.exact_residual = solution.values + shift - problem.label
-        self.exact_residual[free] = 0.0
-        targets = margin_targets(problem.label, solution.tie_break)
-        self.system = FreeSystem(problem.gram, free, problem.shift)
-        if len(solution.free):
-            self.beta, intercept = coefficients_of_partition(problem, targets, solution.beta, free)
-        else:
-            self.beta, intercept = solution.beta, solution.intercept + shift
-        used = np.flatnonzero(self.beta)
-        self.residual = problem.gram[:, used] @ self.beta[used] + intercept - targets
-        self.residual[free] = 0.0
-
-    def tableau(self, rows: Mask) -> Tableau:
-        """Tableau over the free points and ``rows``."""
-        rows = rows.copy()
-        rows[self.system.free] = False
-        others = np.flatnonzero(rows)
-        size = len(others) + len(self.system.free) + 1
-        require_bytes(
-            8 * size * (size + 2 * len(self.system.free)),
-            f"The leave-one-out tableau of {size - 1} points",
-            "Fit on fewer points, or lower C.",
-        )
-        return Tableau.sweep(self.problem.gram, self.system, others)
-
-
-def shrink_paths(
-    problem: DualProblem,
-    solution: DualSolution,
-    points: Indices,
-    removed: Array,
-    *,
-    n_jobs: int | None = None,
-) -> list[LeftOut]:
-    """Decision value of each point with ``removed`` of its upper bound taken away.
+class Paths:
+    """The leave-one-out paths of one exact solution.
 
     Parameters
     ----------
     problem : DualProblem
     solution : DualSolution
         Exact solution of ``problem``.
-    points : array of shape (n_paths,)
-        Points with more alpha than their lowered bound allows.
-    removed : array of shape (n_paths,)
-        Part of the bound that goes; the whole bound leaves the point out.
-    n_jobs : int, optional
-        Threads.
-
-    Returns
-    -------
-    list of LeftOut
-        The same at any ``n_jobs``, bit for bit.
+    cross : array of shape (n_at, n_points)
+        Kernel values between points asked for besides and those of the problem.
+    sign_only : bool
+        Stop each path as soon as the sign of its value is known.
     """
-    base = _Base(problem, solution)
-    everything = np.ones(len(problem.label), dtype=bool)
-    near = everything if len(everything) <= ALL_ROWS else np.abs(base.residual) <= NEAR
-    results: list[LeftOut | None] = [None] * len(points)
-    for rows in (near,) if near.all() else (near, everything):
-        pending = np.array([k for k, result in enumerate(results) if result is None], dtype=np.intp)
-        if len(pending) == 0:
-            break
-        tableau = base.tableau(rows)
-        batches = [pending[start : start + BATCH] for start in range(0, len(pending), BATCH)]
-        # The batches are the same at any n_jobs, and so are the sums taken over them.
-        outcomes = Parallel(n_jobs=min(effective_n_jobs(n_jobs), len(batches)), backend="threading")(
-            delayed(_batch)(base, tableau, points[batch], removed[batch]) for batch in batches
+
+    def __init__(
+        self, problem: DualProblem, solution: DualSolution, cross: Array, sign_only: bool = False
+    ) -> None:
+        self.problem, self.solution, self.cross, self.sign_only = problem, solution, cross, sign_only
+
+    @cached_property
+    def _base(self) -> PathBase:
+        return PathBase(self.problem, self.solution)
+
+    @cached_property
+    def _near(self) -> Mask:
+        """Points whose row a path is expected to need."""
+        residual = self._base.residual
+        return np.full(len(residual), len(residual) <= ALL_ROWS) | (np.abs(residual) <= NEAR)
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return Rows.sweep(self._base, self._near)
+
+    def run(self, removals: Removals, n_jobs: int | None = None) -> Outcomes:
+        """Outcomes of some cases, each of which moves at least one coefficient.
+
+        The batches, and with them all sums, are the same at any ``n_jobs``.
+        """
+        outcomes = Outcomes.open(removals, len(self.cross))
+        moving = _excess(self._base.exact_beta, removals) > 0
+        many = np.bincount(removals.case, weights=moving, minlength=len(removals)) > MANY_MEMBERS
+        # A point that keeps more of its bound than it uses is not moved, but its bound is: such
+        # cases have a tableau of their own.
+        own = many | removals.any_member(~moving & (removals.rest > 0))
+        shared = np.flatnonzero(~own)
+        rows, sign_only = self._rows, self.sign_only
+        for _ in range(MAX_TABLEAUS):
+            shared, violated = self._pass(removals, shared, rows, sign_only, n_jobs, outcomes)
+            if len(shared) == 0 or not (sign_only or len(violated)):
+                break
+            if len(violated):
+                wider = self._near.copy()
+                wider[rows.tableau.rows] = True
+                wider[violated] = True
+                rows = Rows.sweep(self._base, wider)
+            sign_only = False
+        for case in outcomes.pending:
+            part = self._alone(removals.take(np.array([case])))
+            outcomes.put(removals, np.array([case]), part)
+        return outcomes
+
+    def _pass(
+        self,
+        removals: Removals,
+        cases: Indices,
+        rows: Rows,
+        sign_only: bool,
+        n_jobs: int | None,
+        outcomes: Outcomes,
+    ) -> tuple[Indices, Indices]:
+        """Run cases on a tableau that they share; returns the open ones, and points it lacked."""
+        batches = [cases[start : start + BATCH] for start in range(0, len(cases), BATCH)]
+        parts = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_run_batch)(self._base, rows, self.cross, removals.take(batch), sign_only)
+            for batch in batches
         )
-        for batch, outcome in zip(batches, outcomes, strict=True):
-            for k, result in zip(batch, outcome, strict=True):
-                results[k] = result
-    return [
-        retrain(problem, int(point), max(0.0, float(problem.bound[point] - part)), start=solution)
-        if result is None
-        else result
-        for point, part, result in zip(points, removed, results, strict=True)
-    ]
+        lacked = [np.empty(0, dtype=np.intp)]
+        for batch, (part, violated) in zip(batches, parts, strict=True):
+            outcomes.put(removals, batch, part)
+            lacked.append(violated)
+        return cases[outcomes.status[cases] == ""], np.unique(np.concatenate(lacked))
+
+    def _alone(self, case: Removals) -> Outcomes:
+        """One case with tableaus of its own, or, if that fails, by solving what is left."""
+        if len(case.points) > 1:
+            found = follow_anew(self._base, case, self.cross)
+            if found is not None:
+                return found
+        return retrain(self.problem, case, self.cross, start=self.solution)
 
 
-def _batch(base: _Base, tableau: Tableau, points: Indices, removed: Array) -> list[LeftOut | None]:
-    """Run the paths of some points and check each end on all points; None where the check fails."""
-    problem = base.problem
-    rows, W = tableau.rows, tableau.W
-    position = np.full(len(problem.label), -1)
-    position[rows] = np.arange(len(rows))
-    sources = position[points]
-    rest = np.maximum(0.0, problem.bound[points] - removed)
-    amounts = np.abs(base.beta[points]) - rest
-    exact_amounts = np.abs(base.exact_beta[points]) - rest
-    columns = _source_columns(base, tableau, points, sources)
-    n_paths, m = len(points), len(rows)
-    ends = Ends(
-        changes=np.zeros((n_paths, m)),
-        intercepts=np.zeros(n_paths),
-        events=np.zeros(n_paths, dtype=np.int64),
-        outcomes=np.zeros(n_paths, dtype=np.int64),
+def _excess(beta: Array, removals: Removals) -> Array:
+    """What each member's alpha has above the bound it keeps."""
+    return np.asarray(np.abs(beta[removals.points]) - removals.rest)
+
+
+def _run_batch(
+    base: PathBase, rows: Rows, cross: Array, removals: Removals, sign_only: bool
+) -> tuple[Outcomes, Indices]:
+    """Run the paths of some cases and verify their ends; the cases where this fails stay open."""
+    with one_blas_thread():
+        cases = _cases(base, rows, removals, sign_only)
+        n_paths, m = len(removals), len(rows.tableau.rows)
+        ends = Ends(
+            changes=np.zeros((n_paths, m)),
+            is_in=np.zeros((n_paths, m), dtype=np.bool_),
+            intercepts=np.zeros(n_paths),
+            times=np.zeros(n_paths),
+            events=np.zeros(n_paths, dtype=np.int64),
+            outcomes=np.zeros(n_paths, dtype=np.int64),
+            kkt=np.zeros(n_paths),
+            free=np.zeros(n_paths, dtype=np.bool_),
+        )
+        shrink_each(
+            rows.loop, cases, rows.start, base.tolerance, MAX_EVENTS, MARGIN, _blank_state(m),
+            scratch(m, CAPACITY), ends,
+        )  # fmt: skip
+        return verify(base, rows, removals, cases, ends, cross)
+
+
+def _blank_state(m: int) -> State:
+    return State(
+        position=np.empty(m),
+        low=np.empty(m),
+        high=np.empty(m),
+        is_in=np.empty(m, dtype=np.bool_),
+        at_upper=np.empty(m, dtype=np.bool_),
+        changed=np.empty(CAPACITY, dtype=np.int64),
     )
-    cases = Cases(sources, columns, problem.label[points], amounts, exact_amounts)
-    loop = Base(
-        W,
-        tableau.base_in,
-        base.lower[rows],
-        base.upper[rows],
-        flat_curvature(problem.gram, rows, problem.shift),
-    )
-    state = State(np.empty(m), np.empty(m), np.empty(m, dtype=bool), np.empty(CAPACITY, dtype=np.int64))
-    shrink_each(
-        loop,
-        cases,
-        base.beta[rows],
-        base.residual[rows],
-        base.exact_beta[rows],
-        base.exact_residual[rows],
-        MAX_EVENTS,
-        state,
-        scratch(m, CAPACITY),
-        ends,
-    )
-    return _verified(base, rows, points, rest, ends)
 
 
-def _source_columns(base: _Base, tableau: Tableau, points: Indices, sources: Indices) -> Array:
-    """Tableau columns of bounded sources, those outside the tableau computed here."""
-    rows, W, free = tableau.rows, tableau.W, tableau.n_free
-    columns = np.zeros((len(points), len(rows) + 1))
-    inside = sources >= free
-    columns[inside] = W[sources[inside]]
-    outside = np.flatnonzero(sources < 0)
+def _cases(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> Cases:
+    """The moves of the members, and the rates that those at a bound give all positions."""
+    points = removals.points
+    label, place = base.problem.label[points], rows.position[points]
+    moves = -label * np.maximum(0.0, _excess(base.beta, removals))
+    exact_moves = -label * np.maximum(0.0, _excess(base.exact_beta, removals))
+    heads = removals.start[:-1]
+    single = sign_only & (np.diff(removals.start) == 1) & (place[heads] >= 0)
+    return Cases(
+        start=removals.start,
+        rows=place,
+        moves=moves,
+        exact_moves=exact_moves,
+        keeps=removals.rest > 0,
+        directions=_directions(base, rows, removals, place, moves),
+        watched=np.where(single, place[heads], -1),
+        signs=label[heads],
+        steepest=_steepest(base, points[heads], moves[heads]) if sign_only else np.zeros(len(heads)),
+    )
+
+
+def _directions(base: PathBase, rows: Rows, removals: Removals, place: Indices, moves: Array) -> Array:
+    """Rates of all positions due to the members that are not free in the base."""
+    n_free, W = rows.tableau.n_free, rows.tableau.W
+    columns = np.zeros((len(place), len(W)))
+    inside, outside = np.flatnonzero(place >= n_free), np.flatnonzero((place < 0) & (moves != 0))
+    columns[inside] = W[place[inside]]
     if len(outside):
-        columns[outside] = columns_outside(base.problem.gram, base.system, rows[free:], points[outside])
-    return columns
-
-
-def _verified(
-    base: _Base,
-    rows: Indices,
-    points: Indices,
-    rest: Array,
-    ends: Ends,
-) -> list[LeftOut | None]:
-    """Values at the ends of paths, each checked for optimality on every point.
-
-    Whatever a path did on the way, an end that satisfies the optimality conditions of the
-    remaining problem on all its points is the optimum.
-    """
-    problem = base.problem
-    delta = np.zeros((len(points), len(problem.label)))
-    delta[:, rows] = ends.changes
-    own = np.arange(len(points))
-    delta[own, points] = problem.label[points] * rest - base.exact_beta[points]
-    # Most changes are of the same few points: one product for these, one column for each other.
-    shared = np.zeros(len(problem.label), dtype=bool)
-    shared[rows] = np.any(ends.changes, axis=0)
-    values = delta[:, shared] @ problem.gram[shared]
-    alone = np.flatnonzero(~shared[points])
-    values[alone] += delta[alone, points[alone], None] * problem.gram[points[alone]]
-    values += problem.label + base.exact_residual + ends.intercepts[:, None]
-    n_paths = len(points)
-    kkt, gap, scale = (np.empty(n_paths) for _ in range(3))
-    free = np.zeros(n_paths, dtype=np.bool_)
-    low, high = np.empty(n_paths), np.empty(n_paths)
-    delta += base.exact_beta
-    check_ends(
-        delta, values, problem.label, base.lower, base.upper, points, rest, AT_BOUND,
-        ROUNDING / problem.shift, kkt, gap, scale, free, low, high,
-    )  # fmt: skip
-    good = (ends.outcomes == DONE) & np.isfinite(ends.intercepts) & (kkt <= VERIFIED * scale)
-    return [
-        LeftOut(
-            value=float(values[k, point]),
-            status="unstable" if not free[k] and high[k] - low[k] > UNIQUE else "path",
-            events=int(ends.events[k]),
-            kkt_residual=float(kkt[k]),
-            gap=float(gap[k]),
+        columns[outside] = columns_outside(
+            base.problem.gram, base.system, rows.tableau.rows[n_free:], removals.points[outside], rows.free_rest
         )
-        if good[k]
-        else None
-        for k, point in enumerate(points)
-    ]
+    columns *= moves[:, None]
+    return columns if len(columns) == len(removals) else np.add.reduceat(columns, removals.start[:-1])
+
+
+def _steepest(base: PathBase, points: Indices, moves: Array) -> Array:
+    """Fastest fall of ``y f`` while a free point is left: ``max_j |phi_r - phi_j|^2`` per unit of alpha.
+
+    With equal bounds some point is always free before the end, since all beta sum to 0.
+    """
+    bound = base.problem.bound
+    if len(base.system.free) < MANY_FREE or np.ptp(bound) > 0:
+        return np.full(len(points), np.inf)
+    gram = base.problem.gram
+    diagonal = np.diagonal(gram)
+    between = block(gram, points, np.arange(len(gram)))
+    farthest = diagonal[points] + (diagonal - 2.0 * between).max(axis=1)
+    return np.asarray(np.maximum(farthest, 0.0) * np.abs(moves))

@@ -1,143 +1,278 @@
-"""Leave-one-out values of all rows of one dual problem."""
+"""Leave-one-out values of the rows of one dual problem."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm.leave_one_out.path import shrink_paths
-from bayes_svm.leave_one_out.retrain import LeftOut, retrain
+from bayes_svm.leave_one_out.path import BATCH, MARGIN, Paths
+from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.problem import DualProblem, bound_slack, copies_of_weight
 from bayes_svm.solution import UNIQUE, DualSolution, intercept_interval
 
-__all__ = ["Readings", "read_rows"]
+__all__ = ["Plan", "Readings", "Wanted", "iterate_rows", "plan_of_groups", "plan_of_rows", "read_rows"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+PART = 8 * BATCH  # cases between two reports of progress
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How to leave out, and what to find.
+
+    Parameters
+    ----------
+    method : {"path", "certified", "warm", "retrain"}
+    sign_only : bool
+    tolerance : float
+        Violation of optimality at which the iterative methods stop.
+    max_iter : int
+        Limit on the solver where the remaining problem is solved on its own.
+    cross : array of shape (n_at, n_points)
+        Kernel values between points asked for besides and those of the problem.
+    n_jobs : int, optional
+    """
+
+    method: str = "path"
+    sign_only: bool = False
+    tolerance: float = 1e-3
+    max_iter: int = -1
+    cross: Array | None = None
+    n_jobs: int | None = None
+
+    def cross_for(self, problem: DualProblem) -> Array:
+        """``cross``, empty where nothing is asked for besides."""
+        return np.empty((0, len(problem.label))) if self.cross is None else self.cross
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cases of a problem, and which of them, and which member in it, each row is.
+
+    Parameters
+    ----------
+    removals : Removals
+    rows : array of shape (n_present,)
+        Rows that the problem has.
+    case, member : arrays of shape (n_present,)
+        Their case, and their point's number among all members.
+    """
+
+    removals: Removals
+    rows: Indices
+    case: Indices
+    member: Indices
+
+
+def plan_of_rows(problem: DualProblem, weight: Array) -> Plan:
+    """Each row a case: one copy of it, where its weight makes it several.
+
+    Rows of one point with the same weight share a case.
+    """
+    rows = np.flatnonzero(problem.group >= 0)
+    unit = problem.row_bound[rows] / copies_of_weight(weight[rows])
+    cases, case = np.unique(np.column_stack([problem.group[rows], unit]), axis=0, return_inverse=True)
+    points = cases[:, 0].astype(np.intp)
+    removals = Removals.of_points(points, _rest(problem, points, cases[:, 1]))
+    return Plan(removals, rows, case.ravel(), case.ravel())
+
+
+def plan_of_groups(problem: DualProblem, groups: Indices) -> Plan:
+    """Each group of rows, given by its number, a case: all of its rows, with all their weight."""
+    rows = np.flatnonzero(problem.group >= 0)
+    pairs, member = np.unique(
+        np.column_stack([groups[rows], problem.group[rows]]), axis=0, return_inverse=True
+    )
+    member = member.ravel()
+    removed = np.bincount(member, weights=problem.row_bound[rows])
+    number, case_of_member = np.unique(pairs[:, 0], return_inverse=True)
+    start = np.searchsorted(pairs[:, 0], np.append(number, np.iinfo(np.intp).max))
+    removals = Removals(start, pairs[:, 1], _rest(problem, pairs[:, 1], removed))
+    return Plan(removals, rows, case_of_member.ravel()[member], member)
+
+
+def _rest(problem: DualProblem, points: Indices, removed: Array) -> Array:
+    """What each point keeps of its bound."""
+    bound = problem.bound[points]
+    return np.where(removed >= bound * (1 - 1e-12), 0.0, bound - removed)
+
 
 @dataclass(frozen=True)
 class Readings:
-    """Per row: value, status, events, KKT residual and relative gap."""
+    """Per row: value, its sign, status, events, kernel columns, KKT residual and relative gap.
+
+    ``at`` has the decision values at the points asked for besides, shape (n_rows, n_at).
+    """
 
     values: Array
+    signs: Array
     status: NDArray[np.str_]
     events: NDArray[np.int64]
+    columns: NDArray[np.int64]
     kkt_residual: Array
     gap: Array
+    at: Array
+
+    @classmethod
+    def of_plan(cls, plan: Plan, outcomes: Outcomes, chosen: Indices | slice = slice(None)) -> Readings:
+        """Outcomes handed out to the rows of a plan."""
+        picked = {
+            field.name: getattr(outcomes, field.name)[
+                (plan.member if field.name in ("values", "signs") else plan.case)[chosen]
+            ]
+            for field in fields(cls)
+        }
+        return cls(**picked)
 
 
 def read_rows(
-    problem: DualProblem,
-    solution: DualSolution,
-    train_values: Array,
-    weight: Array,
-    *,
-    method: str = "path",
-    max_iter: int = -1,
-    n_jobs: int | None = None,
+    problem: DualProblem, solution: DualSolution, train_values: Array, plan: Plan, wanted: Wanted
 ) -> Readings:
-    """Leave each row out: one copy of it, where its weight makes it several.
-
-    Rows of one point with the same weight share one computation.
+    """Leave out every case of a plan.
 
     Parameters
     ----------
     problem : DualProblem
     solution : DualSolution
     train_values : array of shape (n_samples,)
-        Decision values of all rows under ``solution``.
-    weight : array of shape (n_samples,)
-        Sample weights.
-    method : {"path", "retrain"}
-    max_iter : int
-        Limit on the solver where the remaining problem is solved on its own.
-    n_jobs : int, optional
+        Decision values of all rows under ``solution``: what a row gets that the problem has not.
+    plan : Plan
+    wanted : Wanted
     """
-    n_rows = len(problem.group)
-    rows = np.flatnonzero(problem.group >= 0)
-    unit = problem.row_bound[rows] / copies_of_weight(weight[rows])
-    cases, case_of_row = np.unique(np.column_stack([problem.group[rows], unit]), axis=0, return_inverse=True)
-    points, units = cases[:, 0].astype(np.intp), cases[:, 1]
-    outcomes = _outcomes(problem, solution, points, units, method, max_iter, n_jobs)
-    case_of_row = case_of_row.ravel()
-    base = LeftOut(
-        0.0, "unchanged" if solution.stable else "unstable", 0, solution.kkt_residual, solution.relative_gap
-    )
-    per_row = [base] * n_rows
-    for row, case in zip(rows, case_of_row, strict=True):
-        per_row[row] = outcomes[case]
-    values = np.array([outcome.value for outcome in per_row])
-    absent = problem.group < 0
-    values[absent] = train_values[absent]
+    cross = wanted.cross_for(problem)
+    whole = _of_whole(solution, train_values, cross)
+    for rows, part in iterate_rows(problem, solution, plan, wanted):
+        for name in (field.name for field in fields(Readings)):
+            getattr(whole, name)[rows] = getattr(part, name)
+    return whole
+
+
+def iterate_rows(
+    problem: DualProblem, solution: DualSolution, plan: Plan, wanted: Wanted, rows: Indices | None = None
+) -> Iterator[tuple[Indices, Readings]]:
+    """Readings of the rows of a plan, part after part, each with the rows it is for.
+
+    The parts, and with them the values to the last bit, are those of the plan: where only some
+    ``rows`` are asked for, parts that contain none of them are passed over.
+    """
+    finder = _Finder(problem, solution, wanted)
+    asked = np.ones(len(plan.rows), dtype=bool) if rows is None else np.isin(plan.rows, rows)
+    for first in range(0, len(plan.removals), PART):
+        cases = np.arange(first, min(first + PART, len(plan.removals)))
+        mine = np.flatnonzero((plan.case >= first) & (plan.case <= cases[-1]))
+        if not asked[mine].any():
+            continue
+        removals = plan.removals.take(cases)
+        part = Plan(
+            removals, plan.rows[mine], plan.case[mine] - first, plan.member[mine] - plan.removals.start[first]
+        )
+        yield part.rows, Readings.of_plan(part, finder.outcomes(removals))
+
+
+def _of_whole(solution: DualSolution, train_values: Array, cross: Array) -> Readings:
+    """What rows get that are not in the problem: the values of the whole machine."""
+    n = len(train_values)
+    status = "inexact" if not solution.exact else "unchanged" if solution.stable else "unstable"
     return Readings(
-        values=values,
-        status=np.array([outcome.status for outcome in per_row]),
-        events=np.array([outcome.events for outcome in per_row], dtype=np.int64),
-        kkt_residual=np.array([outcome.kkt_residual for outcome in per_row]),
-        gap=np.array([outcome.gap for outcome in per_row]),
+        values=train_values.copy(),
+        signs=np.sign(train_values),
+        status=np.full(n, status, dtype="<U10"),
+        events=np.zeros(n, dtype=np.int64),
+        columns=np.zeros(n, dtype=np.int64),
+        kkt_residual=np.full(n, solution.kkt_residual),
+        gap=np.full(n, solution.relative_gap),
+        at=np.tile(cross @ solution.beta + solution.intercept, (n, 1)),
     )
 
 
-def _outcomes(
-    problem: DualProblem,
-    solution: DualSolution,
-    points: Indices,
-    units: Array,
-    method: str,
-    max_iter: int,
-    n_jobs: int | None,
-) -> list[LeftOut]:
-    """Outcome of each case: a point and the part of its bound that goes."""
-    bound = problem.bound[points]
-    rest = np.where(units >= bound * (1 - 1e-12), 0.0, bound - units)
-    alone = np.bincount(problem.label > 0, minlength=2)[(problem.label[points] > 0).astype(int)] == 1
-    last_of_class = alone & (rest == 0)
-    if method == "retrain":
-        untouched = np.zeros(len(points), dtype=bool)
-    else:
+class _Finder:
+    """Outcomes of cases by one method, which keeps what all cases share."""
+
+    def __init__(self, problem: DualProblem, solution: DualSolution, wanted: Wanted) -> None:
+        self.problem, self.solution, self.wanted = problem, solution, wanted
+        self.cross = wanted.cross_for(problem)
+        self.paths = Paths(problem, solution, self.cross, wanted.sign_only)
+
+    def outcomes(self, removals: Removals) -> Outcomes:
+        """Outcomes of some cases."""
+        outcomes = Outcomes.open(removals, len(self.cross))
+        self._one_class(removals, outcomes)
+        if self.wanted.method != "retrain":
+            self._untouched(removals, outcomes)
+            if self.wanted.sign_only and self.solution.exact:
+                self._wrong_already(removals, outcomes)
+        cases = outcomes.pending
+        if len(cases) and self.wanted.method == "path" and self.solution.tie_break > 0:
+            outcomes.put(removals, cases, self.paths.run(removals.take(cases), self.wanted.n_jobs))
+            return outcomes
+        start = self.solution if self.wanted.method == "path" else None
+        for case in cases:
+            one = removals.take(np.array([case]))
+            part = retrain(
+                self.problem, one, self.cross, start=start, max_iter=self.wanted.max_iter
+            )
+            outcomes.put(removals, np.array([case]), part)
+        return outcomes
+
+    def _one_class(self, removals: Removals, outcomes: Outcomes) -> None:
+        """Where a class is gone altogether, the label of the other is the decision."""
+        positive = self.problem.label > 0
+        for gone in (True, False):
+            leaves = (removals.rest == 0) & (positive[removals.points] == gone)
+            count = np.bincount(removals.case, weights=leaves, minlength=len(removals))
+            cases = np.flatnonzero(count == np.sum(positive == gone))
+            if len(cases):
+                outcomes.set_values(removals.members(cases), -1.0 if gone else 1.0)
+                outcomes.status[cases], outcomes.at[cases] = "one-class", -1.0 if gone else 1.0
+
+    def _untouched(self, removals: Removals, outcomes: Outcomes) -> None:
+        """Cases whose points use no more than the bound they keep: nothing changes without them."""
+        solution, points = self.solution, removals.points
+        alpha, bound = solution.alpha[points], self.problem.bound[points]
         # A point whose alpha is just what is left of its bound is not free any more without its
         # copy, and may have been the last to pin the intercept: a path of length zero finds out.
-        alpha = solution.alpha[points]
-        untouched = (alpha == 0) | (alpha < rest - bound_slack(solution.beta, bound))
-    results: list[LeftOut | None] = [None] * len(points)
-    for k in np.flatnonzero(last_of_class):
-        results[k] = LeftOut(-float(problem.label[points[k]]), "one-class", 0, 0.0, 0.0)
-    for k in np.flatnonzero(untouched & ~last_of_class):
-        value, unique = _unchanged_value(problem, solution, int(points[k]), float(rest[k]))
-        status = "inexact" if not solution.exact else "unchanged" if unique else "unstable"
-        results[k] = LeftOut(value, status, 0, solution.kkt_residual, solution.relative_gap)
-    touched = np.flatnonzero(~untouched & ~last_of_class)
-    if method == "path" and solution.tie_break > 0:
-        done = shrink_paths(problem, solution, points[touched], (bound - rest)[touched], n_jobs=n_jobs)
-    else:
-        start = solution if method == "path" else None
-        done = [
-            retrain(problem, int(points[k]), float(rest[k]), start=start, max_iter=max_iter) for k in touched
-        ]
-    for k, outcome in zip(touched, done, strict=True):
-        results[k] = outcome
-    return [result for result in results if result is not None]
+        loose = (alpha == 0) | (alpha < removals.rest - bound_slack(solution.beta, bound))
+        cases = np.flatnonzero(~removals.any_member(~loose) & (outcomes.status == ""))
+        members = removals.members(cases)
+        outcomes.set_values(members, solution.values[points[members]])
+        outcomes.status[cases] = "unchanged" if solution.exact else "inexact"
+        outcomes.kkt_residual[cases], outcomes.gap[cases] = solution.kkt_residual, solution.relative_gap
+        outcomes.at[cases] = self.cross @ solution.beta + solution.intercept
+        if not solution.n_free:
+            for case in cases:
+                self._move_to_middle(removals, int(case), outcomes)
 
+    def _move_to_middle(self, removals: Removals, case: int, outcomes: Outcomes) -> None:
+        """With no free coefficient, points may have pinned an end of the interval of optimal intercepts."""
+        problem, solution = self.problem, self.solution
+        members = slice(removals.start[case], removals.start[case + 1])
+        present = removals.bounds(problem, case) > 0
+        if solution.stable and present[removals.points[members]].all():
+            return
+        gradient = solution.values - solution.intercept - problem.label
+        low, high = intercept_interval(
+            solution.beta[present], gradient[present], problem.lower[present], problem.upper[present]
+        )
+        shift = (low + high) / 2 - solution.intercept
+        outcomes.set_values(members, solution.values[removals.points[members]] + shift)
+        outcomes.at[case] += shift
+        if solution.exact and high - low > UNIQUE:
+            outcomes.status[case] = "unstable"
 
-def _unchanged_value(
-    problem: DualProblem, solution: DualSolution, point: int, rest: float
-) -> tuple[float, bool]:
-    """Decision value at a point whose removal leaves the coefficients as they are, and if it is unique.
-
-    Where no coefficient is free, the point may still have pinned an end of the interval of
-    optimal intercepts, whose middle then moves.
-    """
-    value = float(solution.values[point])
-    if solution.n_free or (solution.stable and rest > 0):
-        return value, True
-    present = np.ones(len(problem.label), dtype=bool)
-    present[point] = rest > 0
-    gradient = solution.values - solution.intercept - problem.label
-    low, high = intercept_interval(
-        solution.beta[present], gradient[present], problem.lower[present], problem.upper[present]
-    )
-    return value - solution.intercept + (low + high) / 2, high - low <= UNIQUE
+    def _wrong_already(self, removals: Removals, outcomes: Outcomes) -> None:
+        """A point on the wrong side stays there when it is left out: y f never rises on its path."""
+        heads = removals.start[:-1]
+        points = removals.points[heads]
+        label, values = self.problem.label[points], self.solution.values[points]
+        clear = MARGIN * self.solution.scale
+        cases = np.flatnonzero((outcomes.status == "") & (np.diff(removals.start) == 1) & (label * values < -clear))
+        outcomes.signs[heads[cases]] = -label[cases]
+        outcomes.status[cases] = "settled"
+        outcomes.kkt_residual[cases], outcomes.gap[cases] = self.solution.kkt_residual, self.solution.relative_gap

@@ -1,16 +1,17 @@
-"""Leave-one-out by solving the remaining problem: the reference, and the fallback."""
+"""Leaving out by solving the remaining problem: the reference, and the fallback."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.problem import DualProblem
 from bayes_svm.solution import DualSolution, solve
 
-__all__ = ["LeftOut", "retrain"]
+__all__ = ["outcome_of", "retrain"]
 
 Array = NDArray[np.float64]
 
@@ -18,73 +19,52 @@ TIGHT = 1e-4  # violation of optimality at which the first solver hands over to 
 LOOSE = 1e-3  # the same where there is no polish: an SVC's own tolerance
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """Outcome for one point of the problem, with part of its weight removed.
-
-    Parameters
-    ----------
-    value : float
-        Decision value at the point.
-    status : str
-        "path", "re-trained", "unstable" or "inexact".
-    events : int
-        Changes of the partition on the way.
-    kkt_residual, gap : float
-        Largest violation of the optimality conditions of the remaining problem over all its
-        points, and its relative duality gap.
-    """
-
-    value: float
-    status: str
-    events: int
-    kkt_residual: float
-    gap: float
-
-
 def retrain(
     problem: DualProblem,
-    point: int,
-    rest: float,
+    case: Removals,
+    cross: Array,
     *,
     start: DualSolution | None = None,
     max_iter: int = -1,
-) -> LeftOut:
-    """Solve the problem with one point's upper bound lowered to ``rest``.
+) -> Outcomes:
+    """Solve the problem with the upper bounds of one case's points lowered.
 
     Parameters
     ----------
     problem : DualProblem
-    point : int
-    rest : float
-        What is left of the point's bound; 0 leaves it out.
+    case : Removals
+        A single one.
+    cross : array of shape (n_at, n_points)
+        Kernel values between points asked for besides and those of the problem.
     start : DualSolution, optional
         Solution of the whole problem to start from; without it, from zero.
     max_iter : int
         As in :func:`bayes_svm.solution.solve`.
     """
-    bound = problem.bound.copy()
-    bound[point] = rest
-    remaining = replace(problem, bound=bound)
-    seed = None if start is None else _seeded(remaining, start, point)
+    remaining = replace(problem, bound=case.bounds(problem, 0))
+    seed = None if start is None else _seeded(remaining, start)
     solution = solve(remaining, tol=TIGHT if problem.convex else LOOSE, max_iter=max_iter, start=seed)
     status = "inexact" if not solution.exact else "re-trained" if solution.stable else "unstable"
-    return LeftOut(
-        value=float(solution.values[point]),
-        status=status,
-        events=solution.pivots,
-        kkt_residual=solution.kkt_residual,
-        gap=solution.relative_gap,
-    )
+    return outcome_of(solution, case, status, cross, events=solution.pivots)
 
 
-def _seeded(remaining: DualProblem, start: DualSolution, point: int) -> Array:
-    """Feasible coefficients near ``start``: what the point loses goes to points near the margin."""
+def outcome_of(solution: DualSolution, case: Removals, status: str, cross: Array, *, events: int) -> Outcomes:
+    """What the solution of the remaining problem says of a case."""
+    outcome = Outcomes.open(case, len(cross))
+    outcome.set_values(slice(None), solution.values[case.points])
+    outcome.status[0], outcome.events[0] = status, events
+    outcome.kkt_residual[0], outcome.gap[0] = solution.kkt_residual, solution.relative_gap
+    outcome.at[0] = cross @ solution.beta + solution.intercept
+    return outcome
+
+
+def _seeded(remaining: DualProblem, start: DualSolution) -> Array:
+    """Feasible coefficients near ``start``: what the points lose goes to others near the margin."""
     lower, upper = remaining.lower, remaining.upper
     beta = np.clip(start.beta, lower, upper)
-    missing = float(start.beta[point] - beta[point])
+    missing = float((start.beta - beta).sum())
     room = np.maximum(0.0, upper - beta if missing > 0 else beta - lower)
-    room[point] = 0.0
+    room[beta != start.beta] = 0.0
     order = np.argsort(np.abs(start.values - start.label), kind="stable")
     filled = np.minimum(np.cumsum(room[order]), abs(missing))
     beta[order] += np.sign(missing) * np.diff(filled, prepend=0.0)

@@ -1,5 +1,7 @@
 """Paths against re-training by three other methods, on random and on awkward data."""
 
+import importlib
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -8,9 +10,10 @@ from sklearn.svm import SVC
 from _data import awkward, ida, noisy
 from bayes_svm import leave_one_out
 from bayes_svm.kernels import Kernel
-from bayes_svm.leave_one_out import path
 from oracles.left_out import left_out_values
 
+path = importlib.import_module("bayes_svm.leave_one_out.path")
+base = importlib.import_module("bayes_svm.leave_one_out.base")
 EXACT = {"unchanged", "path", "re-trained"}
 
 
@@ -108,7 +111,14 @@ def test_a_path_that_ends_wrong_is_never_believed(monkeypatch):
     X, y = noisy(n=50)
     svc = SVC(C=10.0, gamma=0.5)
     whole = leave_one_out(svc, X, y)
-    monkeypatch.setattr(path, "shrink_each", lambda *arguments: arguments[-1].changes.fill(0.01))
+
+    def wrong_ends(*arguments):
+        ends = arguments[-1]
+        ends.changes.fill(0.01)
+        ends.times.fill(1.0)
+        ends.free.fill(True)
+
+    monkeypatch.setattr(path, "shrink_each", wrong_ends)
     wrong = leave_one_out(svc, X, y)
     assert set(wrong.status) == {"unchanged", "re-trained"}
     np.testing.assert_allclose(wrong.decision_values, whole.decision_values, atol=1e-8)
@@ -120,7 +130,7 @@ def test_no_memory_for_the_tableau_is_said(monkeypatch):
     def refuse(needed, purpose, advice):
         raise MemoryError(f"{purpose} needs {needed:,} bytes. {advice}")
 
-    monkeypatch.setattr(path, "require_bytes", refuse)
+    monkeypatch.setattr(base, "require_bytes", refuse)
     with pytest.raises(
         MemoryError, match=r"leave-one-out tableau of \d+ points needs .* bytes.*Fit on fewer"
     ):

@@ -3,7 +3,7 @@ import pytest
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
-from bayes_svm.leave_one_out._shrink import check_ends
+from bayes_svm.leave_one_out._shrink import Tolerance, check_ends
 from bayes_svm.machine import machine_of
 from oracles.optimality import measure
 
@@ -13,10 +13,11 @@ def checked(problem, beta, values, points, rest):
     n = len(points)
     kkt, gap, scale, low, high = (np.empty(n) for _ in range(5))
     free = np.zeros(n, dtype=bool)
+    bounds = np.tile(problem.bound, (n, 1))
+    bounds[np.arange(n), points] = rest
     check_ends(
-        beta, values, problem.label, problem.lower, problem.upper, points, rest, 1e-9, 1e-13,
-        kkt, gap, scale, free, low, high,
-    )  # fmt: skip
+        beta, values, problem.label, bounds, Tolerance(1e-9, 1e-13), kkt, gap, scale, free, low, high
+    )
     return kkt, gap, scale, free, low, high
 
 

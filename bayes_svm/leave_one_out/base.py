@@ -1,0 +1,128 @@
+"""What all paths of one solution start from, and the tableaus they run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_svm._follow import Base
+from bayes_svm._gather import block
+from bayes_svm._memory import require_bytes
+from bayes_svm.leave_one_out._shrink import Start, Tolerance
+from bayes_svm.polish import coefficients_of_partition, margin_targets, state_at
+from bayes_svm.problem import AT_BOUND, DualProblem
+from bayes_svm.solution import DualSolution, pinning_points
+from bayes_svm.tableau import FreeSystem, Tableau, flat_curvature
+
+__all__ = ["PathBase", "Rows"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+ROUNDING = 1e-13  # error of a coefficient times k(x, x), from the tableau
+
+
+class PathBase:
+    """One solution as all its paths see it, at perturbed and at exact targets. Read-only."""
+
+    def __init__(self, problem: DualProblem, solution: DualSolution) -> None:
+        self.problem = problem
+        self.lower, self.upper = problem.lower, problem.upper
+        free = pinning_points(solution)
+        # Where the intercept is not unique, the solution has the middle of its interval, and
+        # the tableau the end at which its free point, itself at a bound, has residual zero.
+        shift = float(solution.label[free[0]] - solution.values[free[0]])
+        self.intercept = solution.intercept + shift
+        self.exact_beta = solution.beta
+        self.exact_residual = solution.values + shift - problem.label
+        self.exact_residual[free] = 0.0
+        self.tie_break = solution.tie_break
+        targets = margin_targets(problem.label, self.tie_break)
+        self.system = FreeSystem(problem.gram, free, problem.shift)
+        if len(solution.free):
+            self.beta, intercept = coefficients_of_partition(problem, targets, solution.beta, free)
+            self.residual = problem.gram @ self.beta + intercept - targets
+        else:
+            self.beta = solution.beta
+            self.residual = self.exact_residual + problem.label - targets
+        self.residual[free] = 0.0
+        # Of the kernel part of f, which the intercept does not move.
+        self.norm = float(solution.beta @ (solution.values - solution.intercept))
+        self.mass = float(np.abs(solution.beta).sum())
+        self.scale = max(1.0, float(np.abs(solution.values).max()))
+        self.tolerance = Tolerance(AT_BOUND, ROUNDING / problem.shift)
+
+    def __sizeof__(self) -> int:
+        # So that a distributed joblib backend sees what it is worth to send once.
+        return _bytes_of([self.problem.gram, self.system.factor, self.system.block])
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The tableau over some points of a solution, and the base in its order."""
+
+    tableau: Tableau
+    position: Indices  # of each point of the problem among the rows, -1 for none
+    outside: Indices  # points that are no rows, the nearest to the margin first
+    distance: Array  # their distances from it
+    free_rest: Array  # kernel values between the free points and the other rows
+    free_outside: Array  # the same with the points outside
+    loop: Base
+    start: Start
+
+    @classmethod
+    def sweep(cls, base: PathBase, rows: Mask) -> Rows:
+        """Tableau over the free points and those that ``rows`` holds for.
+
+        Raises
+        ------
+        MemoryError
+            If it does not fit.
+        """
+        problem, free = base.problem, base.system.free
+        rows = rows.copy()
+        rows[free] = False
+        others = np.flatnonzero(rows)
+        size = len(others) + len(free) + 1
+        require_bytes(
+            8 * (size * (size + 3 * len(free)) + len(free) * len(rows)),
+            f"The leave-one-out tableau of {size - 1} points",
+            "Fit on fewer points, or lower C.",
+        )
+        tableau = Tableau.sweep(problem.gram, base.system, others)
+        chosen, is_in = tableau.rows, tableau.base_in
+        position = np.full(len(problem.label), -1)
+        position[chosen] = np.arange(len(chosen))
+        lower, upper = base.lower[chosen], base.upper[chosen]
+        state = state_at(base.beta[chosen], base.residual[chosen], is_in, lower, upper, 0)
+        start = Start(
+            state.position, state.low, state.high, state.at_upper, base.exact_beta[chosen],
+            base.exact_residual[chosen],
+        )  # fmt: skip
+        flat = flat_curvature(problem.gram, chosen, problem.shift)
+        outside = np.flatnonzero(position < 0)
+        distance = np.abs(base.exact_residual[outside])
+        order = np.argsort(distance, kind="stable")
+        outside = outside[order]
+        return cls(
+            tableau=tableau,
+            position=position,
+            outside=outside,
+            distance=distance[order],
+            free_rest=block(problem.gram, free, others),
+            free_outside=block(problem.gram, free, outside),
+            loop=Base(tableau.W, is_in, lower, upper, flat),
+            start=start,
+        )
+
+    def __sizeof__(self) -> int:
+        return _bytes_of([self.tableau.W, self.free_rest, self.free_outside])
+
+
+def _bytes_of(arrays: Iterable[Any]) -> int:
+    return sum(int(array.nbytes) for array in arrays)

@@ -1,0 +1,234 @@
+"""Whether the end of a path is the optimum of the remaining problem, on all its points.
+
+An optimum that satisfies the conditions of optimality on all points is the optimum, whatever
+the path did on the way. Most ends are verified with one product over the points whose
+coefficients changed: it measures how exact the tableau was, from which the residuals of all
+its rows follow, and a norm, which bounds the change at every point outside it. Ends for which
+this is not enough are verified on every point.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_svm._follow import DONE, SETTLED
+from bayes_svm._gather import block
+from bayes_svm.leave_one_out._shrink import Cases, Ends, check_ends, check_touched
+from bayes_svm.leave_one_out.base import PathBase, Rows
+from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.solution import UNIQUE
+
+__all__ = ["verify"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+VERIFIED = 1e-8  # KKT residual, relative to the scale, up to which a path's end is accepted
+PRECISE = 1e-10  # the same for a residual the tableau is to be trusted with
+
+
+def verify(
+    base: PathBase, rows: Rows, removals: Removals, cases: Cases, ends: Ends, cross: Array
+) -> tuple[Outcomes, Indices]:
+    """Outcomes of the paths whose ends are optimal; the other cases stay open.
+
+    Also returns the points outside the tableau that should have been in it.
+
+    Parameters
+    ----------
+    base : PathBase
+    rows : Rows
+    removals : Removals
+        What the paths removed.
+    cases : Cases
+    ends : Ends
+    cross : array of shape (n_at, n_points)
+        Kernel values between the points asked for besides and those of the problem.
+    """
+    outcomes = Outcomes.open(removals, len(cross))
+    outcomes.events[:] = ends.events
+    ended = np.isfinite(ends.intercepts) & ((ends.outcomes == DONE) | (ends.outcomes == SETTLED))
+    touched = _touched(rows, removals, ends)
+    delta = _changes(rows, removals, cases, ends, touched)
+    moved = delta @ block(base.problem.gram, touched, touched)
+    residual = base.exact_residual[touched] + moved + ends.intercepts[:, None]
+    good = ended & _verify_touched(base, removals, touched, delta, residual, ends, outcomes)
+    kept, violated = _verify_outside(base, rows, removals, ends, touched, delta, moved)
+    good &= kept
+    _write(base, removals, cases, ends, touched, delta, moved, residual, good, outcomes)
+    _ask(base, touched, delta, ends.intercepts, cross, good, outcomes)
+    rest = np.flatnonzero(ended & ~good & (ends.outcomes == DONE))
+    if len(rest):
+        _verify_everywhere(base, removals, touched, delta, ends, rest, cross, outcomes)
+    return outcomes, violated
+
+
+def _touched(rows: Rows, removals: Removals, ends: Ends) -> Indices:
+    """Points whose coefficient changes on any of the paths, the members among them."""
+    mask = np.zeros(len(rows.position), dtype=bool)
+    mask[rows.tableau.rows] = ends.changes.any(axis=0)
+    mask[removals.points] = True
+    return np.flatnonzero(mask)
+
+
+def _changes(rows: Rows, removals: Removals, cases: Cases, ends: Ends, touched: Indices) -> Array:
+    """Change of beta of the touched points on each path."""
+    place = rows.position[touched]
+    delta = np.zeros((len(removals), len(touched)))
+    delta[:, place >= 0] = ends.changes[:, place[place >= 0]]
+    outside = np.flatnonzero(cases.rows < 0)
+    case = removals.case[outside]
+    delta[case, np.searchsorted(touched, removals.points[outside])] = (
+        ends.times[case] * cases.exact_moves[outside]
+    )
+    return delta
+
+
+def _verify_touched(
+    base: PathBase,
+    removals: Removals,
+    touched: Indices,
+    delta: Array,
+    residual: Array,
+    ends: Ends,
+    outcomes: Outcomes,
+) -> Mask:
+    """Optimality of the touched points by the product, of the other rows by the tableau."""
+    n_paths = len(removals)
+    bounds = np.tile(base.problem.bound[touched], (n_paths, 1))
+    case, member = removals.case, np.searchsorted(touched, removals.points)
+    gone = (removals.rest == 0) | (ends.outcomes[case] == SETTLED)
+    bounds[case, member] = np.where(gone, -1.0, removals.rest)
+    kkt, gap, free = np.empty(n_paths), np.empty(n_paths), np.empty(n_paths, dtype=np.bool_)
+    largest = max(float(np.abs(base.exact_beta).max()), np.finfo(float).tiny)
+    check_touched(
+        base.exact_beta[touched] + delta, residual, base.problem.label[touched], bounds, base.tolerance,
+        largest, kkt, gap, free,
+    )  # fmt: skip
+    lost = np.abs(delta.sum(axis=1))
+    outcomes.kkt_residual[:] = np.maximum(np.maximum(np.maximum(kkt, ends.kkt), lost / min(largest, 1.0)), 0.0)
+    outcomes.gap[:] = gap
+    return np.asarray(
+        free & (kkt <= PRECISE * base.scale) & (outcomes.kkt_residual <= VERIFIED * base.scale)
+    )
+
+
+def _verify_outside(
+    base: PathBase, rows: Rows, removals: Removals, ends: Ends, touched: Indices, delta: Array, moved: Array
+) -> tuple[Mask, Indices]:
+    """Whether every point outside the tableau has kept its side, and those that on some path have not.
+
+    f changes by ``<dw, phi(x)> + db``, at most ``|dw| |phi(x)| + |db|``. Where that does not
+    settle it, the change is computed.
+    """
+    length = np.sqrt(np.maximum(np.diagonal(base.problem.gram)[rows.outside], 0.0)).max(initial=0.0)
+    norm = np.sqrt(np.maximum(np.einsum("pi,pi->p", delta, moved), 0.0))
+    reach = norm * length + np.abs(ends.intercepts)
+    good = reach < rows.distance.min(initial=np.inf)
+    doubtful = np.flatnonzero(~good & np.isfinite(reach))
+    if len(doubtful) == 0:
+        return np.asarray(good), rows.outside[:0]
+    # Farther points are out of reach: those outside are in the order of their distance.
+    n_near = int(np.searchsorted(rows.distance, reach[doubtful].max(), side="right"))
+    near, distance = rows.outside[:n_near], rows.distance[:n_near]
+    # The free points change on every path: their part of the kernel matrix is at hand.
+    others = np.flatnonzero(~np.isin(touched, base.system.free))
+    after = _of_free(rows, touched, delta[doubtful]) @ rows.free_outside[:, :n_near]
+    after += delta[np.ix_(doubtful, others)] @ block(base.problem.gram, touched[others], near)
+    after += ends.intercepts[doubtful, None]
+    after *= np.where(base.exact_residual[near] > 0, 1.0, -1.0)
+    after += distance
+    rank = np.full(len(rows.position), n_near)
+    rank[near] = np.arange(n_near)
+    own = np.flatnonzero(np.isin(removals.case, doubtful) & (rank[removals.points] < n_near))
+    after[np.searchsorted(doubtful, removals.case[own]), rank[removals.points[own]]] = np.inf
+    wrong = after <= -PRECISE * base.scale
+    good[doubtful] = ~wrong.any(axis=1)
+    return np.asarray(good), near[wrong.any(axis=0)]
+
+
+def _of_free(rows: Rows, touched: Indices, delta: Array) -> Array:
+    """Changes of beta of all free points."""
+    place = rows.position[touched]
+    inside = (place >= 0) & (place < rows.tableau.n_free)
+    changes = np.zeros((len(delta), rows.tableau.n_free))
+    changes[:, place[inside]] = delta[:, inside]
+    return changes
+
+
+def _write(
+    base: PathBase,
+    removals: Removals,
+    cases: Cases,
+    ends: Ends,
+    touched: Indices,
+    delta: Array,
+    moved: Array,
+    residual: Array,
+    good: Mask,
+    outcomes: Outcomes,
+) -> None:
+    """Values, status and gap of the good ends; where a path stopped early, only the sign."""
+    problem, case = base.problem, removals.case
+    kernel_part = base.exact_residual[touched] + problem.label[touched] - base.intercept
+    norm = base.norm + 2.0 * delta @ kernel_part + np.einsum("pi,pi->p", delta, moved)
+    dual = base.mass + delta @ problem.label[touched] - 0.5 * norm
+    outcomes.gap[:] /= np.maximum(np.abs(dual), np.finfo(float).tiny)
+    member = np.searchsorted(touched, removals.points)
+    values = problem.label[removals.points] + residual[case, member]
+    settled = good & (ends.outcomes == SETTLED)
+    if settled.any():
+        # Settled at the perturbed targets; the exact value must say the same.
+        heads = removals.start[:-1]
+        ahead = cases.signs * values[heads]
+        good &= ~settled | (ahead < 0) | (ahead > (1.0 - ends.times) * cases.steepest)
+    known = np.flatnonzero(good[case])
+    outcomes.set_values(known, values[known])
+    outcomes.values[settled[case]] = np.nan
+    outcomes.status[good] = np.where(settled, "settled", "path")[good]
+
+
+def _ask(
+    base: PathBase, touched: Indices, delta: Array, shift: Array, cross: Array, good: Mask, outcomes: Outcomes
+) -> None:
+    """Decision values at the points asked for besides."""
+    if len(cross):
+        known = np.flatnonzero(good)
+        before = cross @ base.exact_beta + base.intercept
+        outcomes.at[known] = before + delta[known] @ cross[:, touched].T + shift[known, None]
+
+
+def _verify_everywhere(
+    base: PathBase,
+    removals: Removals,
+    touched: Indices,
+    delta: Array,
+    ends: Ends,
+    paths: Indices,
+    cross: Array,
+    outcomes: Outcomes,
+) -> None:
+    """The conditions of optimality of some paths' ends, on every point of the problem."""
+    problem = base.problem
+    everything = np.arange(len(problem.label))
+    values = delta[paths] @ block(problem.gram, touched, everything)
+    values += problem.label + base.exact_residual + ends.intercepts[paths, None]
+    before = values.copy()
+    beta = np.tile(base.exact_beta, (len(paths), 1))
+    beta[:, touched] += delta[paths]
+    bounds = np.array([removals.bounds(problem, int(path)) for path in paths])
+    kkt, gap, scale, low, high = (np.empty(len(paths)) for _ in range(5))
+    free = np.zeros(len(paths), dtype=np.bool_)
+    check_ends(beta, values, problem.label, bounds, base.tolerance, kkt, gap, scale, free, low, high)
+    good = kkt <= VERIFIED * scale
+    for a in np.flatnonzero(good):
+        path = paths[a]
+        members = slice(removals.start[path], removals.start[path + 1])
+        outcomes.set_values(members, values[a, removals.points[members]])
+        outcomes.status[path] = "unstable" if not free[a] and high[a] - low[a] > UNIQUE else "path"
+        outcomes.kkt_residual[path], outcomes.gap[path] = kkt[a], gap[a]
+        if len(cross):
+            shift = ends.intercepts[path] + values[a, 0] - before[a, 0]
+            outcomes.at[path] = cross @ beta[a] + base.intercept + shift
