@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-
 ALWAYS_THERE = 2**26  # not worth asking the system for
 
 

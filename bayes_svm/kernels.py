@@ -169,8 +169,14 @@ class Kernel:
             raise ValueError(f"The kernel {self} returned shape {values.shape}, expected {expected}.")
         return self._finite(values)
 
-    def gram(self, X: Any) -> Array:
+    def gram(self, X: Any, n_null: int = 0) -> Array:
         """Kernel matrix of X with itself, exactly symmetric, of which one half is computed.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+        n_null : int
+            Points at the origin of feature space to add at the end: rows and columns of zeros.
 
         Raises
         ------
@@ -180,14 +186,16 @@ class Kernel:
         if callable(self.function):
             values = self(X, X).copy()  # it may be the caller's own
             make_symmetric(values, str(self))
-            return values
-        gram = np.empty((X.shape[0], X.shape[0]))
-        lengths = squared_lengths(X) if self.function == "rbf" else np.zeros(X.shape[0])
+            return np.pad(values, (0, n_null))
+        size = X.shape[0]
+        gram = np.empty((size + n_null, size + n_null))
+        gram[size:] = gram[:, size:] = 0.0
+        lengths = squared_lengths(X) if self.function == "rbf" else np.zeros(size)
         with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, len(gram), TILE):
-                rows = slice(start, start + TILE)
-                for first in range(start, len(gram), TILE):
-                    columns = slice(first, first + TILE)
+            for start in range(0, size, TILE):
+                rows = slice(start, min(start + TILE, size))
+                for first in range(start, size, TILE):
+                    columns = slice(first, min(first + TILE, size))
                     tile = X[rows] @ X[columns].T
                     tile = tile.toarray() if sparse.issparse(tile) else tile
                     self._from_inner_products(tile, lengths[rows], lengths[columns])

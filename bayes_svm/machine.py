@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from bayes_svm._gather import block
 from bayes_svm._memory import require_bytes
 from bayes_svm.kernels import Kernel, make_symmetric, resolve_gamma, summed_entries
-from bayes_svm.problem import DualProblem, copies_of_weight, first_occurrences, is_convex
+from bayes_svm.problem import FEWER_POINTS, DualProblem, copies_of_weight, first_occurrences, is_convex
 from bayes_svm.solution import DualSolution, solve
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "encode_classes",
     "machine_of",
     "row_bounds",
+    "step_limit",
     "with_narrow_indices",
 ]
 
@@ -35,6 +38,10 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 REQUIRED = ("C", "kernel", "degree", "gamma", "coef0", "class_weight", "tol", "max_iter")
+REQUIRED_LINEAR = {
+    "C": None, "class_weight": None, "tol": None, "fit_intercept": None, "intercept_scaling": None,
+    "loss": "hinge", "penalty": "l2", "multi_class": "ovr",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,12 +59,17 @@ class Machine:
         Sample weights.
     row_bound : array of shape (n_samples,)
         ``C * sample_weight * class_weight``.
-    gram : array of shape (n_distinct, n_distinct)
-        Kernel values between the distinct rows of positive weight.
+    gram : array of shape (n_distinct + n_null, n_distinct + n_null)
+        Kernel values between the distinct rows of positive weight, and of a null point.
     row_of : array of shape (n_samples,)
         The distinct row of each sample, -1 for weight zero.
     convex : bool
         Whether the kernel is positive semi-definite on the training points.
+    n_null : int
+        1 where the intercept is regularised, and part of the kernel: see
+        :class:`bayes_svm.problem.DualProblem`.
+    one_vs_one : bool
+        For more than two classes, whether each is set against each other one instead of the rest.
     """
 
     X: Any
@@ -69,26 +81,36 @@ class Machine:
     gram: Array
     row_of: Indices
     convex: bool
+    n_null: int = 0
+    one_vs_one: bool = False
 
     @classmethod
     def build(
-        cls, X: Any, y: Indices, classes: NDArray[Any], kernel: Kernel, weight: Array, row_bound: Array
+        cls,
+        X: Any,
+        y: Indices,
+        classes: NDArray[Any],
+        kernel: Kernel,
+        weight: Array,
+        row_bound: Array,
+        n_null: int = 0,
+        one_vs_one: bool = False,
     ) -> Machine:
         """Evaluate the kernel on the distinct rows.
 
         Raises
         ------
         MemoryError
-            If the kernel matrix and the leave-one-out tableau do not fit.
+            If the kernel matrix does not fit.
         ValueError
             If the kernel matrix is not symmetric or not finite.
         """
         used = np.flatnonzero(row_bound > 0)
         if kernel.precomputed:
-            _require_memory(len(used))
+            _require_memory(2 * len(used))
             gram_used = np.ascontiguousarray(X[np.ix_(used, used)])
             distinct, number = first_occurrences(gram_used)
-            gram = gram_used[np.ix_(distinct, distinct)]
+            gram = block(gram_used, distinct, distinct)
             same_point = np.array_equal(gram_used, gram[np.ix_(number, number)])
             if not same_point:  # equal rows of unequal columns: not one point after all
                 distinct, number, gram = np.arange(len(used)), np.arange(len(used)), gram_used
@@ -96,44 +118,87 @@ class Machine:
         else:
             distinct, number = first_occurrences(X[used])
             _require_memory(len(distinct))
-            gram = kernel.gram(X[used[distinct]])
+            gram = kernel.gram(X[used[distinct]], n_null)
         row_of = np.full(X.shape[0], -1, dtype=np.intp)
         row_of[used] = number
         convex = kernel.positive_semidefinite or is_convex(gram)
-        return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, convex)
+        return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, convex, n_null, one_vs_one)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Classes that are positive and negative in each problem, one-against-one."""
+        return list(combinations(range(len(self.classes)), 2))
 
     @property
     def n_problems(self) -> int:
-        """1 for two classes, otherwise one per class."""
-        return 1 if len(self.classes) == 2 else len(self.classes)
+        """1 for two classes, otherwise one per class, or one per pair of classes."""
+        if len(self.classes) == 2:
+            return 1
+        return len(self.pairs) if self.one_vs_one else len(self.classes)
 
     def problem(self, k: int) -> DualProblem:
-        """Dual problem of class k against the rest (of class 1, for two classes)."""
-        positive = self.y == (1 if self.n_problems == 1 else k)
-        return DualProblem.merge(
-            self.gram, self.row_of, np.where(positive, 1.0, -1.0), self.row_bound, self.convex
-        )
+        """The k-th dual problem.
+
+        Two classes: class 1 against class 0. More: class k against the rest; or the k-th pair,
+        the first of the pair positive, as in :class:`sklearn.svm.SVC`.
+        """
+        row_of = self.row_of
+        if self.n_problems == 1:
+            positive = self.y == 1
+        elif self.one_vs_one:
+            first, second = self.pairs[k]
+            positive = self.y == first
+            row_of = np.where(positive | (self.y == second), row_of, -1)
+        else:
+            positive = self.y == k
+        label = np.where(positive, 1.0, -1.0)
+        return DualProblem.merge(self.gram, row_of, label, self.row_bound, self.convex, self.n_null)
 
     def values_on_rows(self, solution: DualSolution) -> Array:
-        """Decision value of every training row, rows of weight zero included."""
+        """Decision value of every training row, also of those the problem does not have."""
         values = np.empty(len(self.y))
         used = solution.group >= 0
         values[used] = solution.values[solution.group[used]]
-        absent = np.flatnonzero(~used)
+        beta = solution.row_beta
+        support = np.flatnonzero(beta)
+        other = np.flatnonzero(~used & (self.row_of >= 0))
+        if len(other):
+            summed = np.bincount(self.row_of[support], weights=beta[support], minlength=len(self.gram))
+            values[other] = (self.gram @ summed)[self.row_of[other]] + solution.intercept
+        absent = np.flatnonzero(self.row_of < 0)
         if len(absent):
-            beta = solution.row_beta
-            support = np.flatnonzero(beta)
-            cross = self.kernel.to_training(self.X[absent], self.X[support], support)
-            values[absent] = cross @ beta[support] + solution.intercept
+            for part, cross in self.kernel.blocks(self.X[absent], self.X[support], support):
+                values[absent[part]] = cross @ beta[support] + solution.intercept
+        return values
+
+    def cross(self, problem: DualProblem, X: Any) -> Array:
+        """Kernel values between some points and those of a problem, the null point's zeros last.
+
+        Raises
+        ------
+        MemoryError
+            If they do not fit.
+        """
+        n_points = len(problem.label)
+        require_bytes(
+            8 * X.shape[0] * n_points,
+            f"Kernel values between {X.shape[0]} points and {n_points} training points",
+            "Ask for fewer points at a time.",
+        )
+        rows = np.unique(problem.group[problem.group >= 0], return_index=True)[1]
+        rows = np.flatnonzero(problem.group >= 0)[rows]
+        values = np.zeros((X.shape[0], n_points))
+        if X.shape[0]:
+            values[:, : len(rows)] = self.kernel.to_training(X, self.X[rows], rows)
         return values
 
 
 def _require_memory(n_distinct: int) -> None:
-    """The kernel matrix, the tableau, and room to work in."""
+    """The kernel matrix, and some room to work in."""
     require_bytes(
-        3 * 8 * n_distinct**2,
+        8 * n_distinct**2 * 9 // 8,
         f"An exact SVM on {n_distinct} different training points",
-        "Fit on fewer points: a stratified subsample, or the rows that matter most.",
+        FEWER_POINTS,
     )
 
 
@@ -238,28 +303,32 @@ def checked_square(X: Any, n_features: int) -> None:
 
 
 def machine_of(
-    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, one_vs_one: bool = False
 ) -> tuple[Machine, list[DualSolution]]:
-    """Machine and exact solutions of an SVC-like estimator on its training data.
+    """Machine and exact solutions of an SVC-like or LinearSVC-like estimator on its training data.
 
     A fitted SVC is the starting point of the solution, and its classes, class weights and
     gamma are used; otherwise the machine is trained from the estimator's parameters.
 
+    Parameters
+    ----------
+    estimator : SVC, BayesSVC or LinearSVC, fitted or not
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+    sample_weight : array of shape (n_samples,), optional
+    one_vs_one : bool
+        For more than two classes, take them in pairs instead of one against the rest.
+
     Raises
     ------
     TypeError
-        If the estimator lacks the parameters of :class:`sklearn.svm.SVC`.
+        If the estimator has not the parameters of :class:`sklearn.svm.SVC` or
+        :class:`sklearn.svm.LinearSVC`.
     ValueError
-        If X, y are not what a fitted estimator was fitted on.
+        If X, y are not what a fitted estimator was fitted on, or a LinearSVC has another loss
+        than the hinge.
     """
-    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-    missing = [name for name in REQUIRED if name not in parameters]
-    if missing or not is_classifier(estimator):
-        lack = f"it has no parameter {', '.join(missing)}" if missing else "it is not a classifier"
-        raise TypeError(
-            f"{type(estimator).__name__} is not an SVC or BayesSVC: {lack}. For a pipeline, pass its "
-            "last step and the transformed X."
-        )
+    linear = _is_linear_machine(estimator)
     estimator._validate_params()
     X = with_narrow_indices(check_array(X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True))
     check_consistent_length(X, y)
@@ -270,23 +339,62 @@ def machine_of(
         np.array_equal(estimator.classes_, classes) and estimator.n_features_in_ == X.shape[1]
     ):
         raise ValueError("X, y are not what the estimator was fitted on: classes or features differ.")
-    if estimator.kernel == "precomputed":
+    kernel = _linear_kernel(estimator) if linear else _kernel_of(estimator, X, weight)
+    if kernel.precomputed:
         checked_square(X, X.shape[1])
         X = X.toarray() if sparse.issparse(X) else X
-    kernel = getattr(estimator, "kernel_", None) or Kernel(
+    bounds = row_bounds(estimator.C, classes, numbers, weight, _class_weight_of(estimator, classes))
+    machine = Machine.build(X, numbers, classes, kernel, weight, bounds, int(linear), one_vs_one)
+    solutions = []
+    for k in range(machine.n_problems):
+        problem = machine.problem(k)
+        one_fit = fitted and not linear and machine.n_problems == 1
+        start = _coefficients_of(estimator, problem) if one_fit else None
+        max_iter = step_limit(estimator)
+        solutions.append(solve(problem, tol=estimator.tol, max_iter=max_iter, start=start))
+    return machine, solutions
+
+
+def step_limit(estimator: Any) -> int:
+    """``max_iter`` of an SVC; -1 for a LinearSVC, whose iterations are passes of another solver."""
+    return -1 if _is_linear_machine(estimator) else int(estimator.max_iter)
+
+
+def _is_linear_machine(estimator: Any) -> bool:
+    """False for an SVC-like estimator, True for a LinearSVC-like one with the hinge loss."""
+    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    missing = [name for name in REQUIRED if name not in parameters]
+    if is_classifier(estimator) and not missing:
+        return False
+    if is_classifier(estimator) and all(name in parameters for name in REQUIRED_LINEAR):
+        for name, value in REQUIRED_LINEAR.items():
+            if value is not None and parameters[name] != value:
+                raise ValueError(
+                    f"{type(estimator).__name__}({name}={parameters[name]!r}) is not solved exactly "
+                    f"here: use {name}={value!r}."
+                )
+        return True
+    lack = f"it has no parameter {', '.join(missing)}" if missing else "it is not a classifier"
+    raise TypeError(
+        f"{type(estimator).__name__} is not an SVC, BayesSVC or LinearSVC: {lack}. For a pipeline, pass its "
+        "last step and the transformed X."
+    )
+
+
+def _linear_kernel(estimator: Any) -> Kernel:
+    """``x'z`` plus the square of the constant feature, whose weight is the intercept."""
+    constant = float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0
+    return Kernel("poly", gamma=1.0, degree=1, coef0=constant**2)
+
+
+def _kernel_of(estimator: Any, X: Any, weight: Array) -> Kernel:
+    fitted: Kernel | None = getattr(estimator, "kernel_", None)
+    return fitted or Kernel(
         estimator.kernel,
         gamma=_gamma_of(estimator, X, weight),
         degree=estimator.degree,
         coef0=estimator.coef0,
     )
-    bounds = row_bounds(estimator.C, classes, numbers, weight, _class_weight_of(estimator, classes))
-    machine = Machine.build(X, numbers, classes, kernel, weight, bounds)
-    solutions = []
-    for k in range(machine.n_problems):
-        problem = machine.problem(k)
-        start = _coefficients_of(estimator, problem) if fitted and machine.n_problems == 1 else None
-        solutions.append(solve(problem, tol=estimator.tol, max_iter=estimator.max_iter, start=start))
-    return machine, solutions
 
 
 def _gamma_of(estimator: Any, X: Any, weight: Array) -> float:

@@ -74,9 +74,7 @@ def scratch(n_rows: int, capacity: int) -> Scratch:
     )
 
 
-def state_at(
-    beta: Array, residual: Array, is_in: Mask, lower: Array, upper: Array, capacity: int
-) -> State:
+def state_at(beta: Array, residual: Array, is_in: Mask, lower: Array, upper: Array, capacity: int) -> State:
     """Where a path starts: which points are in, what beta and residual all have."""
     at_upper = ~is_in & (beta != lower)
     return State(

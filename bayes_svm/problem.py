@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
 
+from bayes_svm._gather import block
+from bayes_svm._memory import require_bytes
 from bayes_svm.tableau import kernel_shift
 
 __all__ = [
+    "FEWER_POINTS",
     "DualProblem",
     "bound_slack",
     "copies_of_weight",
@@ -26,6 +29,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 AT_BOUND = 1e-9  # see bound_slack
+UNBOUNDED = 1e300
+FEWER_POINTS = "Fit on fewer points: a stratified subsample, or the rows that matter most."
 CURVATURE_ROUNDING = 1e-9  # negative curvature, relative to the diagonal, that may be rounding
 
 
@@ -109,6 +114,11 @@ class DualProblem:
               \qquad \beta_g = y_g \alpha_g
 
     Points with equal x and equal label are one point here, their bounds added up.
+    A machine whose intercept is regularised, as that of :class:`sklearn.svm.LinearSVC`, has no
+    constraint on the sum of beta. It is posed as one that has, with a *null point* more: at the
+    origin of feature space, with target 0 and no bounds, which takes up any sum at no cost and
+    holds the intercept at 0.
+
     The residual of point g is ``f(x_g) - y_g``: at the optimum it is at least 0 where
     beta is at its lower bound, at most 0 at its upper bound, 0 in between.
 
@@ -117,7 +127,7 @@ class DualProblem:
     gram : array of shape (n_points, n_points)
         Kernel values between the points.
     label : array of shape (n_points,)
-        -1 or +1.
+        -1 or +1; 0 for a null point, which is then the last.
     bound : array of shape (n_points,)
         Sum of the members' ``C * sample_weight * class_weight``.
     group : array of shape (n_samples,)
@@ -138,30 +148,40 @@ class DualProblem:
 
     @classmethod
     def merge(
-        cls, gram: Array, row_of: Indices, label: Array, row_bound: Array, convex: bool = True
+        cls,
+        gram: Array,
+        row_of: Indices,
+        label: Array,
+        row_bound: Array,
+        convex: bool = True,
+        n_null: int = 0,
     ) -> DualProblem:
         """Merge rows with equal x and label.
 
         Parameters
         ----------
-        gram : array of shape (n_distinct, n_distinct)
-            Kernel values between the distinct rows of X.
+        gram : array of shape (n_distinct + n_null, n_distinct + n_null)
+            Kernel values between the distinct rows of X, and of null points.
         row_of : array of shape (n_samples,)
             The distinct row each sample has; -1 for rows of weight zero.
         label, row_bound : arrays of shape (n_samples,)
         convex : bool
+        n_null : int
+            1 for a machine whose intercept is regularised.
         """
         key = np.where(row_of < 0, -1, 2 * row_of + (label > 0))
         present, group = np.unique(key[key >= 0], return_inverse=True)
-        rows = present // 2
+        rows = np.concatenate([present // 2, np.arange(len(gram) - n_null, len(gram))])
         full_group = np.full(len(key), -1, dtype=np.intp)
         full_group[key >= 0] = group
         bound: Array = np.bincount(group, weights=row_bound[key >= 0], minlength=len(present)).astype(float)
         whole = len(rows) == len(gram) and bool(np.all(rows == np.arange(len(rows))))
+        if not whole:
+            require_bytes(8 * len(rows) ** 2, f"The kernel matrix of {len(rows)} points", FEWER_POINTS)
         return cls(
-            gram=gram if whole else gram[np.ix_(rows, rows)],
-            label=np.where(present % 2 == 1, 1.0, -1.0),
-            bound=bound,
+            gram=gram if whole else block(gram, rows, rows),
+            label=np.append(np.where(present % 2 == 1, 1.0, -1.0), np.zeros(n_null)),
+            bound=np.append(bound, np.full(n_null, UNBOUNDED)),
             group=full_group,
             row_bound=np.where(key >= 0, row_bound, 0.0),
             convex=convex,
@@ -180,4 +200,11 @@ class DualProblem:
     @property
     def upper(self) -> Array:
         """Upper bounds of beta."""
-        return np.where(self.label > 0, self.bound, 0.0)
+        return np.where(self.label >= 0, self.bound, 0.0)
+
+    def objectives(self, beta: Array, values: Array, intercept: float) -> tuple[float, float]:
+        """Primal and dual objective at ``beta``, whose decision values are ``values``."""
+        norm = float(beta @ (values - intercept))
+        weight = np.where(self.label != 0, self.bound, 0.0)
+        loss = float(weight @ np.maximum(0.0, 1.0 - self.label * values))
+        return norm / 2 + loss, float(self.label @ beta) - norm / 2

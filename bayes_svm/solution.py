@@ -118,9 +118,10 @@ class DualSolution:
 
     @property
     def n_free(self) -> int:
-        """Number of points strictly between their bounds."""
+        """Number of points strictly between their bounds, a null point included."""
         margin = bound_slack(self.beta, self.bound)
-        return int(np.sum((self.alpha > margin) & (self.alpha < self.bound - margin)))
+        inside = (self.alpha > margin) & (self.alpha < self.bound - margin)
+        return int(np.sum(inside | (self.label == 0)))
 
     @property
     def n_bounded(self) -> int:
@@ -153,15 +154,8 @@ def pinning_points(solution: DualSolution) -> Indices:
     if len(solution.free):
         return solution.free
     gradient = solution.values - solution.intercept - solution.label
-    upper = np.where(solution.label > 0, solution.bound, 0.0)
+    upper = np.where(solution.label >= 0, solution.bound, 0.0)
     return np.array([np.where(solution.beta < upper, -gradient, -np.inf).argmax()], dtype=np.intp)
-
-
-def objectives(problem: DualProblem, beta: Array, values: Array, intercept: float) -> tuple[float, float]:
-    """Primal and dual objective at ``beta``."""
-    norm = float(beta @ (values - intercept))
-    loss = float(problem.bound @ np.maximum(0.0, 1.0 - problem.label * values))
-    return norm / 2 + loss, float(np.abs(beta).sum()) - norm / 2
 
 
 def solve(
@@ -245,7 +239,7 @@ def _assemble(
         used = np.flatnonzero(beta)
         summands = float((np.abs(problem.gram[:, used]) @ np.abs(beta[used])).max())
         scale = min(max(scale, ROUNDING_SHARE * summands), MOST_ROUNDING * scale)
-    primal, dual = objectives(problem, beta, values, intercept)
+    primal, dual = problem.objectives(beta, values, intercept)
     gap = abs(primal - dual) / max(abs(dual), np.finfo(float).tiny)
     exact = kkt <= EXACT_RESIDUAL * scale and (gap <= EXACT_GAP or rounding)
     return DualSolution(

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+from sklearn.utils import check_array
 
 from bayes_svm._threads import one_blas_thread
-from bayes_svm.leave_one_out.readings import Wanted, plan_of_rows, read_rows
-from bayes_svm.leave_one_out.result import LeaveOneOut
-from bayes_svm.machine import Machine, machine_of
+from bayes_svm.leave_one_out.folds import group_numbers
+from bayes_svm.leave_one_out.readings import Wanted, plan_of_groups, plan_of_rows, read_rows
+from bayes_svm.leave_one_out.result import LeaveOneOut, combined
+from bayes_svm.machine import Machine, machine_of, step_limit, with_narrow_indices
 from bayes_svm.solution import DualSolution
 
-__all__ = ["LeaveOneOut", "leave_one_out", "read_machine"]
+__all__ = ["LeaveOneOut", "leave_one_out", "read_machine", "warn_if_inexact"]
 
-METHODS = ("path", "retrain")
+METHODS = ("path", "certified", "warm", "retrain")
 
 
 def leave_one_out(
@@ -27,8 +31,13 @@ def leave_one_out(
     y: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    cv: Any = None,
+    at: Any = None,
     method: str = "path",
+    sign_only: bool = False,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> LeaveOneOut:
     r"""Decision value of every training point under the machine trained without it.
 
@@ -37,13 +46,13 @@ def leave_one_out(
     The coefficient of the point left out shrinks from its optimum to 0 while all others are
     kept exactly optimal; between changes of the set of free points everything is linear in
     it. All paths share one factorisation, and the end of each is checked for optimality on
-    all points.
+    all points. Several points leave together along one common parameter.
 
     Parameters
     ----------
-    estimator : SVC or BayesSVC, fitted or not
-        A fitted binary one gives the solution to start from. More than two classes are
-        taken one against the rest.
+    estimator : SVC, BayesSVC or LinearSVC(loss="hinge"), fitted or not
+        A fitted binary SVC or BayesSVC gives the solution to start from. More than two classes
+        are taken as the estimator does: in pairs for SVC, one against the rest otherwise.
     X : array or sparse matrix of shape (n_samples, n_features)
         Training data; the kernel matrix between the training points for a precomputed kernel.
     y : array of shape (n_samples,)
@@ -51,11 +60,33 @@ def leave_one_out(
         A weight of w stands for ``max(1, floor(w))`` equal copies of the row, one of which is
         left out, so that weights and repeated rows give the same values: the whole row for
         weights below 2. A row of weight 0 is absent, and gets the decision value of the whole
-        machine.
-    method : {"path", "retrain"}, default="path"
-        "retrain" solves every remaining problem on its own from scratch: the slow reference.
+        machine. Groups are left out with all their weight.
+    groups : array of shape (n_samples,), optional
+        Labels of groups that are left out whole: each row gets the decision value of the
+        machine trained without its group.
+    cv : int, splitter or iterable, optional
+        The same for the test folds of a scikit-learn splitter, which must put each row in
+        exactly one of them: exact k-fold cross-validation from one fit. ``groups`` then goes
+        to the splitter.
+    at : array or sparse matrix of shape (n_at, n_features), optional
+        Points to give the decision values of besides, under each machine.
+    method : {"path", "certified", "warm", "retrain"}, default="path"
+        * "path": exact values along paths, as above.
+        * "certified": the signs, by sequential minimal optimisation stopped as soon as a bound
+          proves them (Franc et al., algorithm 3); "warm": the same without the proof, stopped
+          at ``tol`` (their algorithms 1 and 2). Values are those of the last iterate.
+        * "retrain": every remaining problem is solved on its own from scratch: the slow reference.
+    sign_only : bool, default=False
+        Stop each path as soon as the sign of its value is known: by monotonicity, since
+        ``y_r f(x_r)`` never rises along it, and by a bound of how fast it can fall, which
+        supposes, as the xi-alpha estimates do, that a free support vector is left without
+        the point. The error is that of the full values; values not computed are NaN.
+        For two classes, path only.
     n_jobs : int, optional
-        Threads. The result does not depend on it.
+        Jobs of joblib: threads, or what ``joblib.parallel_config`` says. The result does not
+        depend on it.
+    verbose : int, default=0
+        1 prints progress to stderr.
 
     Returns
     -------
@@ -64,14 +95,23 @@ def leave_one_out(
     Raises
     ------
     ValueError
-        For an unknown method, or data that the estimator cannot be trained on.
+        For an unknown method, options that exclude each other, folds that do not partition
+        the rows, or data that the estimator cannot be trained on.
     TypeError
-        If the estimator lacks the parameters of :class:`sklearn.svm.SVC`.
+        If the estimator is not one of those above.
+    MemoryError
+        If the kernel matrix, the tableau, or the values asked for besides do not fit.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the solution to start from is not exact.
 
     References
     ----------
     Cauwenberghs and Poggio, "Incremental and decremental support vector machine learning",
-    NIPS 2000, for the path of a single point.
+    NIPS 2000, for the path of a single point. Franc, Laskov and Mueller, "Stopping conditions
+    for exact computation of leave-one-out error in support vector machines", ICML 2008.
 
     Examples
     --------
@@ -80,18 +120,64 @@ def leave_one_out(
     >>> from sklearn.svm import SVC
     >>> from bayes_svm import leave_one_out
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> loo = leave_one_out(SVC(C=1.0), scale(X), y)
-    >>> round(loo.error, 4)
+    >>> X = scale(X)
+    >>> round(leave_one_out(SVC(C=1.0), X, y).error, 4)
     0.0228
+    >>> round(leave_one_out(SVC(C=1.0), X, y, cv=10).error, 4)
+    0.0211
     """
     if method not in METHODS:
         raise ValueError(f"method={method!r} is not one of {METHODS}.")
     with one_blas_thread():
-        machine, solutions = machine_of(estimator, X, y, sample_weight)
+        one_vs_one = isinstance(estimator, SVC)
+        machine, solutions = machine_of(estimator, X, y, sample_weight, one_vs_one=one_vs_one)
         for solution in solutions:
             warn_if_inexact(solution)
-        wanted = Wanted(method=method, max_iter=estimator.max_iter, n_jobs=n_jobs)
-        return read_machine(machine, solutions, wanted)
+        wanted = Wanted(
+            method=method,
+            sign_only=sign_only,
+            tolerance=float(estimator.tol),
+            max_iter=step_limit(estimator),
+            n_jobs=n_jobs,
+            report=_report if verbose else None,
+        )
+        _check_options(machine, wanted, at, groups, cv)
+        numbers = group_numbers(X, y, groups, cv)
+        values = read_machine(machine, solutions, wanted, groups=numbers, at=_checked_at(machine, at))
+        return combined(values, estimator) if machine.one_vs_one else values
+
+
+def _check_options(machine: Machine, wanted: Wanted, at: Any, groups: Any, cv: Any) -> None:
+    """Raise ValueError for options that exclude each other."""
+    grouped = groups is not None or cv is not None
+    if wanted.sign_only and wanted.method != "path":
+        raise ValueError(f"sign_only=True needs method='path', got method={wanted.method!r}.")
+    if wanted.sign_only and machine.n_problems > 1:
+        raise ValueError(
+            "sign_only=True needs two classes: of several the largest value decides, not its sign."
+        )
+    if wanted.sign_only and (at is not None or grouped):
+        raise ValueError("sign_only=True stops before the values that at=, groups= and cv= ask for.")
+    if wanted.method in ("certified", "warm") and (at is not None or grouped):
+        raise ValueError(
+            f"method={wanted.method!r} leaves out single points only: at=, groups= and cv= need 'path'."
+        )
+
+
+def _checked_at(machine: Machine, at: Any) -> Any:
+    """The points asked for besides, of the training data's kind; none for None."""
+    if at is None:
+        return None
+    at = with_narrow_indices(check_array(at, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True))
+    if at.shape[1] != machine.X.shape[1]:
+        raise ValueError(f"at has {at.shape[1]} features, X has {machine.X.shape[1]}.")
+    return at
+
+
+def _report(done: int, total: int) -> None:
+    """Progress on one line of stderr."""
+    end = "\n" if done == total else "\r"
+    print(f"[leave_one_out] {done} of {total} cases", end=end, file=sys.stderr, flush=True)
 
 
 def warn_if_inexact(solution: DualSolution) -> None:
@@ -108,34 +194,57 @@ def warn_if_inexact(solution: DualSolution) -> None:
 def read_machine(
     machine: Machine,
     solutions: list[DualSolution],
-    wanted: Wanted = Wanted(),
+    wanted: Wanted,
+    *,
+    groups: NDArray[np.intp] | None = None,
+    at: Any = None,
 ) -> LeaveOneOut:
-    """Leave-one-out of solved problems: the part of :func:`leave_one_out` after the fit."""
+    """Leave-one-out of solved problems: the part of :func:`leave_one_out` after the fit.
+
+    Parameters
+    ----------
+    machine : Machine
+    solutions : list of DualSolution
+        One for each of the machine's problems.
+    wanted : Wanted
+    groups : array of shape (n_samples,), optional
+        Number of the group each row belongs to.
+    at : array or CSR matrix of shape (n_at, n_features), optional
+    """
     started = time.perf_counter()
     train = [machine.values_on_rows(solution) for solution in solutions]
     readings = []
     for k, solution in enumerate(solutions):
         problem = machine.problem(k)
-        plan = plan_of_rows(problem, machine.weight)
-        readings.append(read_rows(problem, solution, train[k], plan, wanted))
-    columns = {
-        name: _joined([getattr(reading, name) for reading in readings])
-        for name in ("values", "status", "events", "kkt_residual", "gap")
-    }
+        plan = plan_of_rows(problem, machine.weight) if groups is None else plan_of_groups(problem, groups)
+        asked = [
+            machine.cross(problem, points) for points in (at, machine.X[plan.absent]) if points is not None
+        ]
+        readings.append(read_rows(problem, solution, train[k], plan, wanted, np.vstack(asked)))
+    names = ("values", "signs", "status", "events", "columns", "kkt_residual", "gap", "at")
+    columns = {name: _joined([getattr(reading, name) for reading in readings]) for name in names}
     return LeaveOneOut(
         decision_values=columns["values"],
         train_decision_values=_joined(train),
+        values_at=None if at is None else columns["at"],
         status=columns["status"],
         events=columns["events"],
+        kernel_columns=columns["columns"],
         kkt_residual=columns["kkt_residual"],
         gap=columns["gap"],
         classes=machine.classes,
         y=machine.y,
+        predicted=_predicted(columns["signs"], columns["values"]),
         weight=machine.weight,
         seconds=time.perf_counter() - started,
     )
 
 
+def _predicted(signs: Any, values: Any) -> NDArray[np.intp]:
+    """Class numbers: by the sign for two classes, by the largest value for more."""
+    return np.asarray(signs > 0 if signs.ndim == 1 else values.argmax(axis=1), dtype=np.intp)
+
+
 def _joined(columns: list[Any]) -> Any:
-    """The only column, or all of them side by side."""
-    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+    """The only column, or all of them along a last axis."""
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=-1)

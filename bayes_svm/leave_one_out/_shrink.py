@@ -244,6 +244,8 @@ def check_ends(beta, values, label, bounds, tolerance, kkt, gap, scale, has_free
             least = -bound if label[i] < 0.0 else 0.0
             slack = slack_of(tolerance, bound, largest_beta)
             value = beta[p, i]
+            if label[i] == 0.0:  # the null point, which has no bounds
+                least, bound = value - 1.0, 2.0
             can_rise, can_fall = value < least + bound - slack, value > least + slack
             worst_bound = max(worst_bound, least - value - slack, value - least - bound - slack)
             own = label[i] - values[p, i]
@@ -263,10 +265,12 @@ def check_ends(beta, values, label, bounds, tolerance, kkt, gap, scale, has_free
         mass = 0.0
         for i in range(m):
             total += beta[p, i]
-            mass += abs(beta[p, i])
+            mass += label[i] * beta[p, i]
             norm += beta[p, i] * values[p, i]
-            loss += bounds[p, i] * max(0.0, 1.0 - label[i] * values[p, i])
             largest = max(largest, abs(values[p, i]))
+            if label[i] == 0.0:
+                continue
+            loss += bounds[p, i] * max(0.0, 1.0 - label[i] * values[p, i])
         # The residual of a point that may rise must not be below 0, and the reverse.
         lost = max(abs(total), worst_bound)
         kkt[p] = max(lowest, -highest, lost, lost / max(largest_beta, 1e-300))
@@ -289,6 +293,8 @@ def check_touched(beta, residual, label, bounds, tolerance, largest, kkt, gap, f
                 continue
             slack = slack_of(tolerance, bound, largest)
             above, below = alpha, bound - alpha
+            if label[i] == 0.0:  # the null point, which has no bounds
+                above, below, bound = 2.0 * slack, 2.0 * slack, 0.0
             if label[i] < 0.0:
                 above, below = below, above
             can_rise, can_fall, own = below > slack, above > slack, -residual[p, i]

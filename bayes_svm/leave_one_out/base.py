@@ -53,7 +53,7 @@ class PathBase:
         self.residual[free] = 0.0
         # Of the kernel part of f, which the intercept does not move.
         self.norm = float(solution.beta @ (solution.values - solution.intercept))
-        self.mass = float(np.abs(solution.beta).sum())
+        self.mass = float(problem.label @ solution.beta)
         self.scale = max(1.0, float(np.abs(solution.values).max()))
         self.tolerance = Tolerance(AT_BOUND, ROUNDING / problem.shift)
 

@@ -7,12 +7,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._gather import block
 from bayes_svm._follow import DONE, TOO_MANY_CHANGES, Base, Motion, follow
+from bayes_svm._gather import block
 from bayes_svm.leave_one_out.base import PathBase
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import outcome_of
-from bayes_svm.polish import MAX_CHANGES, beta_at, coefficients_of_partition, margin_targets, scratch, state_at
+from bayes_svm.polish import (
+    MAX_CHANGES,
+    beta_at,
+    margin_targets,
+    scratch,
+    state_at,
+)
 from bayes_svm.problem import DualProblem
 from bayes_svm.solution import solve
 from bayes_svm.tableau import FreeSystem, Tableau, columns_outside, flat_curvature
@@ -85,7 +91,11 @@ def _stretch(
     rows, rest = tableau.rows, tableau.rows[len(free) :]
     speed = (goal - beta[moved]) / time
     loop = Base(
-        tableau.W, tableau.base_in, lower[rows], upper[rows], flat_curvature(problem.gram, rows, problem.shift)
+        tableau.W,
+        tableau.base_in,
+        lower[rows],
+        upper[rows],
+        flat_curvature(problem.gram, rows, problem.shift),
     )
     motion = Motion(
         direction=speed @ columns_outside(problem.gram, system, rest, moved, block(problem.gram, free, rest)),

@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from bayes_svm._follow import State
+from bayes_svm._follow import NEVER, State
 from bayes_svm._gather import block
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.leave_one_out._shrink import Cases, Ends, shrink_each
@@ -198,7 +198,11 @@ def _directions(base: PathBase, rows: Rows, removals: Removals, place: Indices, 
     columns[inside] = W[place[inside]]
     if len(outside):
         columns[outside] = columns_outside(
-            base.problem.gram, base.system, rows.tableau.rows[n_free:], removals.points[outside], rows.free_rest
+            base.problem.gram,
+            base.system,
+            rows.tableau.rows[n_free:],
+            removals.points[outside],
+            rows.free_rest,
         )
     columns *= moves[:, None]
     return columns if len(columns) == len(removals) else np.add.reduceat(columns, removals.start[:-1])
@@ -207,13 +211,16 @@ def _directions(base: PathBase, rows: Rows, removals: Removals, place: Indices, 
 def _steepest(base: PathBase, points: Indices, moves: Array) -> Array:
     """Fastest fall of ``y f`` while a free point is left: ``max_j |phi_r - phi_j|^2`` per unit of alpha.
 
-    With equal bounds some point is always free before the end, since all beta sum to 0.
+    With equal bounds some point is always free before the end, since all beta sum to 0. A null
+    point is free always, and at the origin.
     """
-    bound = base.problem.bound
+    bound, moved = base.problem.bound, np.abs(moves)
+    if base.problem.label[-1] == 0:
+        return np.asarray(np.diagonal(base.problem.gram)[points] * moved)
     if len(base.system.free) < MANY_FREE or np.ptp(bound) > 0:
-        return np.full(len(points), np.inf)
+        return np.full(len(points), NEVER)
     gram = base.problem.gram
     diagonal = np.diagonal(gram)
     between = block(gram, points, np.arange(len(gram)))
     farthest = diagonal[points] + (diagonal - 2.0 * between).max(axis=1)
-    return np.asarray(np.maximum(farthest, 0.0) * np.abs(moves))
+    return np.asarray(np.maximum(farthest, 0.0) * moved)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,21 +35,17 @@ class Wanted:
         Violation of optimality at which the iterative methods stop.
     max_iter : int
         Limit on the solver where the remaining problem is solved on its own.
-    cross : array of shape (n_at, n_points)
-        Kernel values between points asked for besides and those of the problem.
     n_jobs : int, optional
+    report : callable, optional
+        Called with the number of cases done and of all cases.
     """
 
     method: str = "path"
     sign_only: bool = False
     tolerance: float = 1e-3
     max_iter: int = -1
-    cross: Array | None = None
     n_jobs: int | None = None
-
-    def cross_for(self, problem: DualProblem) -> Array:
-        """``cross``, empty where nothing is asked for besides."""
-        return np.empty((0, len(problem.label))) if self.cross is None else self.cross
+    report: Callable[[int, int], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,12 +59,31 @@ class Plan:
         Rows that the problem has.
     case, member : arrays of shape (n_present,)
         Their case, and their point's number among all members.
+    absent, absent_case : arrays of shape (n_absent,)
+        Rows that the problem does not have, of weight 0 or of other classes, and the case of
+        the group they belong to.
     """
 
     removals: Removals
     rows: Indices
     case: Indices
     member: Indices
+    absent: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    absent_case: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    def part(self, first: int, last: int) -> Plan:
+        """The cases from ``first`` to ``last - 1``, numbered from 0."""
+        removals = self.removals.take(np.arange(first, last))
+        mine = np.flatnonzero((self.case >= first) & (self.case < last))
+        theirs = np.flatnonzero((self.absent_case >= first) & (self.absent_case < last))
+        return Plan(
+            removals,
+            self.rows[mine],
+            self.case[mine] - first,
+            self.member[mine] - self.removals.start[first],
+            self.absent[theirs],
+            self.absent_case[theirs] - first,
+        )
 
 
 def plan_of_rows(problem: DualProblem, weight: Array) -> Plan:
@@ -91,11 +106,14 @@ def plan_of_groups(problem: DualProblem, groups: Indices) -> Plan:
         np.column_stack([groups[rows], problem.group[rows]]), axis=0, return_inverse=True
     )
     member = member.ravel()
-    removed = np.bincount(member, weights=problem.row_bound[rows])
+    removed: Array = np.bincount(member, weights=problem.row_bound[rows]).astype(float)
     number, case_of_member = np.unique(pairs[:, 0], return_inverse=True)
     start = np.searchsorted(pairs[:, 0], np.append(number, np.iinfo(np.intp).max))
     removals = Removals(start, pairs[:, 1], _rest(problem, pairs[:, 1], removed))
-    return Plan(removals, rows, case_of_member.ravel()[member], member)
+    absent = np.flatnonzero(problem.group < 0)
+    absent = absent[np.isin(groups[absent], number)]  # of another group: nothing changes without it
+    absent_case = np.searchsorted(number, groups[absent])
+    return Plan(removals, rows, case_of_member.ravel()[member], member, absent, absent_case)
 
 
 def _rest(problem: DualProblem, points: Indices, removed: Array) -> Array:
@@ -121,19 +139,33 @@ class Readings:
     at: Array
 
     @classmethod
-    def of_plan(cls, plan: Plan, outcomes: Outcomes, chosen: Indices | slice = slice(None)) -> Readings:
-        """Outcomes handed out to the rows of a plan."""
-        picked = {
-            field.name: getattr(outcomes, field.name)[
-                (plan.member if field.name in ("values", "signs") else plan.case)[chosen]
-            ]
-            for field in fields(cls)
-        }
-        return cls(**picked)
+    def of_plan(cls, plan: Plan, outcomes: Outcomes) -> Readings:
+        """Outcomes handed out to the rows of a plan, first those it has, then the absent ones.
+
+        Of the points asked for besides, the last are the absent rows.
+        """
+        case = np.concatenate([plan.case, plan.absent_case])
+        n_at = outcomes.at.shape[1] - len(plan.absent)
+        own = outcomes.at[plan.absent_case, n_at + np.arange(len(plan.absent))]
+        return cls(
+            values=np.concatenate([outcomes.values[plan.member], own]),
+            signs=np.concatenate([outcomes.signs[plan.member], np.sign(own)]),
+            status=outcomes.status[case],
+            events=outcomes.events[case],
+            columns=outcomes.columns[case],
+            kkt_residual=outcomes.kkt_residual[case],
+            gap=outcomes.gap[case],
+            at=outcomes.at[case, :n_at],
+        )
 
 
 def read_rows(
-    problem: DualProblem, solution: DualSolution, train_values: Array, plan: Plan, wanted: Wanted
+    problem: DualProblem,
+    solution: DualSolution,
+    train_values: Array,
+    plan: Plan,
+    wanted: Wanted,
+    cross: Array | None = None,
 ) -> Readings:
     """Leave out every case of a plan.
 
@@ -145,35 +177,47 @@ def read_rows(
         Decision values of all rows under ``solution``: what a row gets that the problem has not.
     plan : Plan
     wanted : Wanted
+    cross : array of shape (n_at + n_absent, n_points), optional
+        Kernel values between points asked for besides, then the plan's absent rows, and the
+        points of the problem.
     """
-    cross = wanted.cross_for(problem)
-    whole = _of_whole(solution, train_values, cross)
-    for rows, part in iterate_rows(problem, solution, plan, wanted):
-        for name in (field.name for field in fields(Readings)):
+    cross = np.empty((0, len(problem.label))) if cross is None else cross
+    whole = _of_whole(solution, train_values, cross[: len(cross) - len(plan.absent)])
+    for rows, part in iterate_rows(problem, solution, plan, wanted, cross=cross):
+        for name in (each.name for each in fields(Readings)):
             getattr(whole, name)[rows] = getattr(part, name)
     return whole
 
 
 def iterate_rows(
-    problem: DualProblem, solution: DualSolution, plan: Plan, wanted: Wanted, rows: Indices | None = None
+    problem: DualProblem,
+    solution: DualSolution,
+    plan: Plan,
+    wanted: Wanted,
+    *,
+    rows: Indices | None = None,
+    cross: Array | None = None,
 ) -> Iterator[tuple[Indices, Readings]]:
     """Readings of the rows of a plan, part after part, each with the rows it is for.
 
     The parts, and with them the values to the last bit, are those of the plan: where only some
     ``rows`` are asked for, parts that contain none of them are passed over.
     """
-    finder = _Finder(problem, solution, wanted)
-    asked = np.ones(len(plan.rows), dtype=bool) if rows is None else np.isin(plan.rows, rows)
-    for first in range(0, len(plan.removals), PART):
-        cases = np.arange(first, min(first + PART, len(plan.removals)))
-        mine = np.flatnonzero((plan.case >= first) & (plan.case <= cases[-1]))
-        if not asked[mine].any():
+    cross = np.empty((0, len(problem.label))) if cross is None else cross
+    finder = _Finder(problem, solution, wanted, cross)
+    n_cases, n_at = len(plan.removals), len(cross) - len(plan.absent)
+    for first in range(0, n_cases, PART):
+        part = plan.part(first, min(first + PART, n_cases))
+        everyone = np.concatenate([part.rows, part.absent])
+        if rows is not None and not np.isin(everyone, rows).any():
             continue
-        removals = plan.removals.take(cases)
-        part = Plan(
-            removals, plan.rows[mine], plan.case[mine] - first, plan.member[mine] - plan.removals.start[first]
-        )
-        yield part.rows, Readings.of_plan(part, finder.outcomes(removals))
+        outcomes = finder.outcomes(part.removals)
+        # All absent rows were asked for in every case; each part keeps its own.
+        own = n_at + np.flatnonzero(np.isin(plan.absent, part.absent))
+        kept = replace(outcomes, at=outcomes.at[:, np.concatenate([np.arange(n_at), own])])
+        yield everyone, Readings.of_plan(part, kept)
+        if wanted.report is not None:
+            wanted.report(first + len(part.removals), n_cases)
 
 
 def _of_whole(solution: DualSolution, train_values: Array, cross: Array) -> Readings:
@@ -195,9 +239,8 @@ def _of_whole(solution: DualSolution, train_values: Array, cross: Array) -> Read
 class _Finder:
     """Outcomes of cases by one method, which keeps what all cases share."""
 
-    def __init__(self, problem: DualProblem, solution: DualSolution, wanted: Wanted) -> None:
-        self.problem, self.solution, self.wanted = problem, solution, wanted
-        self.cross = wanted.cross_for(problem)
+    def __init__(self, problem: DualProblem, solution: DualSolution, wanted: Wanted, cross: Array) -> None:
+        self.problem, self.solution, self.wanted, self.cross = problem, solution, wanted, cross
         self.paths = Paths(problem, solution, self.cross, wanted.sign_only)
 
     def outcomes(self, removals: Removals) -> Outcomes:
@@ -215,22 +258,20 @@ class _Finder:
         start = self.solution if self.wanted.method == "path" else None
         for case in cases:
             one = removals.take(np.array([case]))
-            part = retrain(
-                self.problem, one, self.cross, start=start, max_iter=self.wanted.max_iter
-            )
+            part = retrain(self.problem, one, self.cross, start=start, max_iter=self.wanted.max_iter)
             outcomes.put(removals, np.array([case]), part)
         return outcomes
 
     def _one_class(self, removals: Removals, outcomes: Outcomes) -> None:
         """Where a class is gone altogether, the label of the other is the decision."""
-        positive = self.problem.label > 0
-        for gone in (True, False):
-            leaves = (removals.rest == 0) & (positive[removals.points] == gone)
+        label = self.problem.label
+        for gone in (1.0, -1.0):
+            leaves = (removals.rest == 0) & (label[removals.points] == gone)
             count = np.bincount(removals.case, weights=leaves, minlength=len(removals))
-            cases = np.flatnonzero(count == np.sum(positive == gone))
+            cases = np.flatnonzero(count == np.sum(label == gone))
             if len(cases):
-                outcomes.set_values(removals.members(cases), -1.0 if gone else 1.0)
-                outcomes.status[cases], outcomes.at[cases] = "one-class", -1.0 if gone else 1.0
+                outcomes.set_values(removals.members(cases), -gone)
+                outcomes.status[cases], outcomes.at[cases] = "one-class", -gone
 
     def _untouched(self, removals: Removals, outcomes: Outcomes) -> None:
         """Cases whose points use no more than the bound they keep: nothing changes without them."""
@@ -272,7 +313,12 @@ class _Finder:
         points = removals.points[heads]
         label, values = self.problem.label[points], self.solution.values[points]
         clear = MARGIN * self.solution.scale
-        cases = np.flatnonzero((outcomes.status == "") & (np.diff(removals.start) == 1) & (label * values < -clear))
+        cases = np.flatnonzero(
+            (outcomes.status == "") & (np.diff(removals.start) == 1) & (label * values < -clear)
+        )
         outcomes.signs[heads[cases]] = -label[cases]
         outcomes.status[cases] = "settled"
-        outcomes.kkt_residual[cases], outcomes.gap[cases] = self.solution.kkt_residual, self.solution.relative_gap
+        outcomes.kkt_residual[cases], outcomes.gap[cases] = (
+            self.solution.kkt_residual,
+            self.solution.relative_gap,
+        )

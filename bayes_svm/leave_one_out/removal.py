@@ -132,7 +132,7 @@ class Outcomes:
             where = members if name in ("values", "signs") else cases
             getattr(self, name)[where] = getattr(part, name)
 
-    def set_values(self, members: Indices | slice, values: Array) -> None:
+    def set_values(self, members: Indices | slice, values: Array | float) -> None:
         """Decision values of some members, with their signs."""
         self.values[members] = values
         self.signs[members] = np.sign(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
+from sklearn.svm import SVC
+from sklearn.utils.multiclass import _ovr_decision_function
 
 from bayes_svm.confusion import Confusion, PerClass, decisions_per_class
 
-__all__ = ["LeaveOneOut"]
+__all__ = ["LeaveOneOut", "combined"]
 
 Array = NDArray[np.float64]
 
@@ -23,8 +25,9 @@ Array = NDArray[np.float64]
 class LeaveOneOut:
     """Decision value of every training point under the machine trained without it.
 
-    Arrays have shape (n_samples,) for two classes and (n_samples, n_classes), one
-    one-versus-rest machine per column, otherwise.
+    Arrays have shape (n_samples,) for two classes. For more they have a last axis: one column
+    per class, against the rest; or, of an SVC, which takes classes in pairs, one per pair, except
+    for the decision values where the SVC combines them (``decision_function_shape="ovr"``).
 
     Parameters
     ----------
@@ -32,12 +35,18 @@ class LeaveOneOut:
         Leave-one-out decision values; positive means ``classes[1]``, or the column's class.
     train_decision_values : array
         Decision values of the machine trained on all points.
+    values_at : array of shape (n_samples, n_at) or (n_samples, n_at, n_machines), or None
+        Decision values at the points asked for besides, each row under the machine trained
+        without that sample.
     status : array of str
         How each value was obtained.
 
         ==============  ======================================================================
         ``unchanged``   the point carries no weight in the solution: nothing changes without it
         ``path``        exact, by the path, its end verified on all points
+        ``settled``     only the sign was asked for, and is known before the end of the path
+        ``certified``   the sign is proven; the value is that of the solver's last iterate
+        ``converged``   value and sign of an iterate that violates optimality by at most ``tol``
         ``re-trained``  exact, by solving the remaining problem on its own
         ``unstable``    exact up to the intercept, which is not unique without the point: the
                         middle of its interval is taken, as LIBSVM does
@@ -46,31 +55,50 @@ class LeaveOneOut:
         ==============  ======================================================================
     events : array of int
         Changes of the set of free points on the way.
+    kernel_columns : array of int
+        Columns of the kernel matrix that "certified" and "warm" evaluated.
     kkt_residual, gap : array
         Largest violation of the optimality conditions of the remaining problem, over all its
         points, and its relative duality gap: how exact each value is.
     classes : array of shape (n_classes,)
     y : array of shape (n_samples,)
         Class numbers.
+    predicted : array of shape (n_samples,)
+        Class numbers decided for when left out.
     weight : array of shape (n_samples,)
     seconds : float
         Wall time.
+    in_pairs : bool
+        Whether classes were taken in pairs.
     """
 
     decision_values: Array
     train_decision_values: Array
+    values_at: Array | None = field(repr=False)
     status: NDArray[np.str_]
     events: NDArray[np.int64]
+    kernel_columns: NDArray[np.int64]
     kkt_residual: Array
     gap: Array
     classes: NDArray[Any]
     y: NDArray[np.intp]
+    predicted: NDArray[np.intp]
     weight: Array = field(repr=False)
     seconds: float
+    in_pairs: bool = False
 
     @cached_property
     def _per_class(self) -> PerClass:
-        return PerClass(decisions_per_class(self.y, len(self.classes), self.decision_values, self.weight))
+        return PerClass(decisions_per_class(self.y, len(self.classes), self._decisions, self.weight))
+
+    @property
+    def _decisions(self) -> Array:
+        """Positive where a class is decided for: each one-versus-rest machine decides by itself."""
+        if len(self.classes) == 2:
+            return np.where(self.predicted == 1, 1.0, -1.0)
+        if not self.in_pairs:
+            return self.decision_values
+        return np.where(self.predicted[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
 
     @property
     def confusions(self) -> tuple[Confusion, ...]:
@@ -80,14 +108,12 @@ class LeaveOneOut:
     @property
     def predictions(self) -> NDArray[Any]:
         """Predicted label of each point when left out."""
-        values = self.decision_values
-        numbers = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes[numbers])
+        return np.asarray(self.classes[self.predicted])
 
     @property
     def error(self) -> float:
         """Weighted share of points whose predicted label is wrong when left out."""
-        wrong = self.predictions != self.classes[self.y]
+        wrong = self.predicted != self.y
         return float(np.average(wrong, weights=self.weight))
 
     @property
@@ -120,6 +146,8 @@ class LeaveOneOut:
         float
             By scikit-learn's convention greater is better.
         """
+        if np.isnan(self.decision_values).any():
+            raise ValueError("Only signs were computed (sign_only=True): a score needs decision values.")
         scorer = get_scorer(metric) if isinstance(metric, str) else metric
         stand_in = _LeftOutClassifier(self).fit(None)
         rows = np.arange(len(self.y))[:, None]
@@ -142,3 +170,26 @@ class _LeftOutClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: NDArray[np.intp]) -> NDArray[Any]:
         return np.asarray(self.result.predictions[X[:, 0]])
+
+
+def combined(pairs: LeaveOneOut, estimator: SVC) -> LeaveOneOut:
+    """Values of the pairs of classes combined as the SVC does."""
+    values, train = pairs.decision_values, pairs.train_decision_values
+    if len(pairs.classes) == 2:
+        return pairs
+    per_class = _per_class_values(values, len(pairs.classes))
+    votes = per_class if estimator.break_ties else np.rint(per_class)  # of a tie, the first class
+    if estimator.decision_function_shape == "ovr":
+        values, train = per_class, _per_class_values(train, len(pairs.classes))
+    return replace(
+        pairs,
+        decision_values=values,
+        train_decision_values=train,
+        predicted=votes.argmax(axis=1),
+        in_pairs=True,
+    )
+
+
+def _per_class_values(values: Array, n_classes: int) -> Array:
+    """Votes of the pairs for each class, plus less than a half from their decision values."""
+    return np.asarray(_ovr_decision_function(values < 0, -values, n_classes))

@@ -108,11 +108,11 @@ def _verify_touched(
         largest, kkt, gap, free,
     )  # fmt: skip
     lost = np.abs(delta.sum(axis=1))
-    outcomes.kkt_residual[:] = np.maximum(np.maximum(np.maximum(kkt, ends.kkt), lost / min(largest, 1.0)), 0.0)
-    outcomes.gap[:] = gap
-    return np.asarray(
-        free & (kkt <= PRECISE * base.scale) & (outcomes.kkt_residual <= VERIFIED * base.scale)
+    outcomes.kkt_residual[:] = np.maximum(
+        np.maximum(np.maximum(kkt, ends.kkt), lost / min(largest, 1.0)), 0.0
     )
+    outcomes.gap[:] = gap
+    return np.asarray(free & (kkt <= PRECISE * base.scale) & (outcomes.kkt_residual <= VERIFIED * base.scale))
 
 
 def _verify_outside(

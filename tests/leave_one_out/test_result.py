@@ -4,7 +4,7 @@ from sklearn import metrics
 from sklearn.svm import SVC
 
 from _data import noisy, three_classes
-from bayes_svm import leave_one_out
+from bayes_svm import BayesSVC, leave_one_out
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def binary():
 @pytest.fixture(scope="module")
 def several():
     X, y = three_classes()
-    return np.array(["c", "a", "b"])[y], leave_one_out(SVC(C=0.5), X, np.array(["c", "a", "b"])[y])
+    return np.array(["c", "a", "b"])[y], leave_one_out(BayesSVC(C=0.5), X, np.array(["c", "a", "b"])[y])
 
 
 def test_measures_are_those_of_the_predictions(binary):

@@ -15,9 +15,7 @@ def checked(problem, beta, values, points, rest):
     free = np.zeros(n, dtype=bool)
     bounds = np.tile(problem.bound, (n, 1))
     bounds[np.arange(n), points] = rest
-    check_ends(
-        beta, values, problem.label, bounds, Tolerance(1e-9, 1e-13), kkt, gap, scale, free, low, high
-    )
+    check_ends(beta, values, problem.label, bounds, Tolerance(1e-9, 1e-13), kkt, gap, scale, free, low, high)
     return kkt, gap, scale, free, low, high
 
 
