@@ -28,9 +28,10 @@ problem, which is not timed, at one thread:
 * **path**: the exact values of `leave_one_out(..., method="path")`, not only their signs.
 
 Training part of the first split of each IDA set, standardised. The grid is part of the paper's. Linear:
-C = 10^i, i in {linear} of -2..2. RBF: C = 500^(i/7), i in {C}, and gamma = 2^(-11 j/7), j in {gamma}. The paper's i and
-j run over 0..7; its formula for the kernel reached us garbled ("exp(-2 7 11 |x-x'|^2)" with an i above),
-and the minus sign in the exponent is our reading: without it the kernel matrix would be the identity. As in
+C = 10^i, i in {linear} of -2..2. RBF: C = 500^(i/7), i in {C}, and gamma = 2^(-11 j/7), j in {gamma}. The
+paper's i and j run over 0..7; its formula for the kernel reached us garbled ("exp(-2 7 11 |x-x'|^2)" with
+an i above), and the minus sign in the exponent is our reading: without it the kernel matrix would be the
+identity. As in
 the paper, times and kernel columns are summed over the grid before the ratios are taken; it sums five
 splits and the whole grid. Each time is the best of {repeats}; what takes over a second runs once. Columns are
 those used, nothing kept from one case to the next. *Certified share* is that of the cases which the checks

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._compiled import compiled
-from bayes_svm.leave_one_out._descend import Pairs, descend, start_from_whole, start_descent
+from bayes_svm.leave_one_out._descend import Pairs, descend, start_descent, start_from_whole
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
