@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bayes_svm.leave_one_out.certified import leave_out_signs
 from bayes_svm.leave_one_out.path import BATCH, MARGIN, Paths
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import retrain
@@ -247,7 +248,10 @@ class _Finder:
         """Outcomes of some cases."""
         outcomes = Outcomes.open(removals, len(self.cross))
         self._one_class(removals, outcomes)
-        if self.wanted.method != "retrain":
+        if self.wanted.method in ("certified", "warm"):
+            self._signs(removals, outcomes)
+            return outcomes
+        if self.wanted.method == "path":
             self._untouched(removals, outcomes)
             if self.wanted.sign_only and self.solution.exact:
                 self._wrong_already(removals, outcomes)
@@ -261,6 +265,25 @@ class _Finder:
             part = retrain(self.problem, one, self.cross, start=start, max_iter=self.wanted.max_iter)
             outcomes.put(removals, np.array([case]), part)
         return outcomes
+
+    def _signs(self, removals: Removals, outcomes: Outcomes) -> None:
+        """Signs of single points by the iterative methods, each with the value it is the sign of."""
+        wanted, cases = self.wanted, outcomes.pending
+        found = leave_out_signs(
+            self.problem,
+            self.solution,
+            removals.points[cases],
+            removals.rest[cases],
+            proof=wanted.method == "certified",
+            tolerance=wanted.tolerance,
+            max_steps=wanted.max_iter,
+            n_jobs=wanted.n_jobs,
+        )
+        outcomes.set_values(cases, found.values)
+        converged = np.where(found.violation <= wanted.tolerance, "converged", "inexact")
+        outcomes.status[cases] = np.where(found.proven, "certified", converged)
+        outcomes.events[cases], outcomes.columns[cases] = found.steps, found.columns
+        outcomes.kkt_residual[cases], outcomes.gap[cases] = found.violation, found.gap
 
     def _one_class(self, removals: Removals, outcomes: Outcomes) -> None:
         """Where a class is gone altogether, the label of the other is the decision."""

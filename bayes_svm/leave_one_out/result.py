@@ -54,7 +54,7 @@ class LeaveOneOut:
         ``inexact``     the remaining problem was not solved to the last digit: see ``gap``
         ==============  ======================================================================
     events : array of int
-        Changes of the set of free points on the way.
+        Changes of the set of free points on the way; steps of "certified" and "warm".
     kernel_columns : array of int
         Columns of the kernel matrix that "certified" and "warm" evaluated.
     kkt_residual, gap : array

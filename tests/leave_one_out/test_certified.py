@@ -1,0 +1,256 @@
+"""Certified and warm leave-one-out signs against an interior-point oracle, and their loops against numpy."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from _data import awkward, noisy
+from bayes_svm.leave_one_out import _certify, certified
+from bayes_svm.leave_one_out._descend import descend, start_descent
+from bayes_svm.leave_one_out.certified import leave_out_signs
+from bayes_svm.machine import machine_of
+from oracles.interior_point import minimise_box_qp
+from oracles.left_out import train
+
+KERNELS = (
+    {"kernel": "linear"},
+    {"kernel": "rbf", "gamma": 0.5},
+    {"kernel": "poly", "degree": 2, "gamma": 0.5, "coef0": 1.0},
+)
+
+
+def both_labels(n=30, seed=0):
+    """Half of the rows twice, some of these with the other label."""
+    X, y = noisy(n=n // 2, d=2, seed=seed)
+    flipped = np.where(np.random.default_rng(seed).random(n // 2) < 0.3, -y, y)
+    return np.concatenate([X, X]), np.concatenate([y, flipped])
+
+
+def solved(X, y, weight=None, **parameters):
+    machine, solutions = machine_of(SVC(**parameters), X, y, weight)
+    return machine.problem(0), solutions[0]
+
+
+def cases_of(problem):
+    """Every point left out, and every point with half of its bound."""
+    n = len(problem.label)
+    return np.tile(np.arange(n), 2), np.concatenate([np.zeros(n), problem.bound / 2])
+
+
+def exact(problem, point, rest):
+    """Value and width of its interval from the oracle; the label of the class that is left."""
+    bound = problem.bound.copy()
+    bound[point] = rest
+    if len(set(problem.label[bound > 0])) == 1:
+        return -problem.label[point], 0.0
+    present = bound > 0
+    present[point] = True
+    found = train(problem.gram[np.ix_(present, present)], problem.label[present], bound[present])
+    return found.values[np.flatnonzero(present) == point][0], found.width
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.3, 10.0, 1e4])
+@pytest.mark.parametrize("make", [noisy, awkward, both_labels])
+@pytest.mark.parametrize("parameters", KERNELS, ids=lambda p: p["kernel"])
+def test_every_proven_sign_is_that_of_all_exact_solutions(parameters, make, C):
+    X, y = make(n=26, seed=int(C) % 7)
+    weight = np.random.default_rng(0).integers(1, 4, size=len(y)).astype(float)
+    problem, solution = solved(X, y, weight, C=C, **parameters)
+    points, rest = cases_of(problem)
+    value, width = np.array([exact(problem, *case) for case in zip(points, rest, strict=True)]).T
+    scale = max(1.0, np.abs(value).max())
+    for proof in (False, True):
+        for tolerance in (1e-1, 1e-3, 1e-6):
+            signs = leave_out_signs(problem, solution, points, rest, proof=proof, tolerance=tolerance)
+            worst = np.sign(signs.values) * value - width / 2
+            assert np.all(worst[signs.proven] > -1e-5 * scale)
+            assert np.all(signs.proven[signs.checked])
+            assert signs.proven.sum() > 0
+
+
+@pytest.mark.parametrize("parameters", KERNELS, ids=lambda p: p["kernel"])
+@pytest.mark.parametrize("make", [noisy, awkward])
+def test_warm_values_tend_to_the_exact_ones(parameters, make):
+    X, y = make(n=30, seed=1)
+    problem, solution = solved(X, y, C=3.0, **parameters)
+    points, rest = cases_of(problem)
+    loose = leave_out_signs(problem, solution, points, rest, proof=False, tolerance=1e-2)
+    tight = leave_out_signs(problem, solution, points, rest, proof=False, tolerance=1e-9, max_steps=10**6)
+    value = np.array([exact(problem, *case)[0] for case in zip(points, rest, strict=True)])
+    unresolved = ~tight.checked
+    assert unresolved.sum() > 3
+    scale = max(1.0, np.abs(value).max())
+    np.testing.assert_allclose(tight.values[unresolved], value[unresolved], atol=1e-5 * scale)
+    for signs, tolerance in ((loose, 1e-2), (tight, 1e-9)):
+        assert np.all(signs.violation[unresolved] <= tolerance)
+        assert np.all(signs.steps[unresolved] > 0)
+    assert np.all(np.abs(tight.gap) < 1e-6)
+    assert loose.steps.sum() < tight.steps.sum()
+
+
+def test_a_limit_on_the_steps_is_kept_and_shows_in_the_violation():
+    problem, solution = solved(*noisy(n=80), C=100.0, kernel="linear")
+    points, rest = np.arange(80), np.zeros(80)
+    signs = leave_out_signs(problem, solution, points, rest, proof=False, max_steps=3)
+    assert signs.steps.max() <= 4  # and the step of the check
+    assert signs.violation.max() > 1e-3
+
+
+@pytest.mark.parametrize("proof", [False, True])
+def test_the_result_is_the_same_at_any_number_of_threads(proof, monkeypatch):
+    monkeypatch.setattr(certified, "BATCH", 7)
+    problem, solution = solved(*noisy(n=120, seed=3), C=10.0, kernel="linear")
+    points, rest = np.arange(120), np.zeros(120)
+    one = leave_out_signs(problem, solution, points, rest, proof=proof, n_jobs=1)
+    three = leave_out_signs(problem, solution, points, rest, proof=proof, n_jobs=3)
+    assert (~one.checked).sum() > certified.TRIAL + 14
+    for name in ("values", "proven", "violation", "gap", "columns", "steps", "checked"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
+
+
+def test_proofs_are_given_up_where_they_do_not_pay(monkeypatch):
+    problem, solution = solved(*noisy(n=120, seed=3), C=10.0, kernel="linear")
+    points, rest = np.arange(120), np.zeros(120)
+    certain = leave_out_signs(problem, solution, points, rest, proof=True)
+    monkeypatch.setattr(certified, "WORTH", 1.1)
+    given_up = leave_out_signs(problem, solution, points, rest, proof=True)
+    warm = leave_out_signs(problem, solution, points, rest, proof=False)
+    assert certain.proven.sum() > given_up.proven.sum() > warm.proven.sum()
+    later = np.flatnonzero(~warm.checked)[certified.TRIAL :]
+    np.testing.assert_array_equal(given_up.values[later], warm.values[later])
+    assert certain.steps.sum() < warm.steps.sum()
+
+
+def test_a_stable_solution_whose_remainder_is_not_stable_is_not_called_proven():
+    """2 alpha R^2 + xi < 1 with a free coefficient, and yet any sign is optimal without the point."""
+    X, y = np.array([[-0.2], [0.3], [1.0], [0.1], [-1.0]]), np.array([1, 1, 1, -1, -1])
+    problem, solution = solved(X, y, np.array([0.5, 1, 1, 1, 1]), C=1e-2, kernel="linear")
+    radius = problem.gram.diagonal().max() - problem.gram.min()
+    passes = (2 * solution.alpha * radius + solution.slack < 1) & (solution.alpha > 0)
+    passes &= problem.label > 0
+    widths = np.array([exact(problem, point, 0.0) for point in range(5)])
+    flips = np.abs(widths[:, 0]) < widths[:, 1] / 2
+    assert solution.n_free == 1
+    assert np.any(passes & flips)
+    for proof in (False, True):
+        signs = leave_out_signs(problem, solution, np.arange(5), np.zeros(5), proof=proof)
+        assert not np.any(signs.proven[flips])
+
+
+def test_without_convexity_nothing_is_proven():
+    X, y = noisy(n=40)
+    problem, solution = solved(X, y, C=10.0, kernel="sigmoid", gamma=2.0, coef0=-1.0)
+    assert not problem.convex
+    signs = leave_out_signs(problem, solution, np.arange(40), np.zeros(40), proof=True)
+    assert not signs.proven.any()
+    assert np.all(np.isfinite(signs.values))
+
+
+def test_the_last_of_a_class_leaves_the_other():
+    X, y = noisy(n=20)
+    y[:] = 1
+    y[7] = -1
+    problem, solution = solved(X, y, C=1.0)
+    point = np.flatnonzero(problem.label < 0)
+    signs = leave_out_signs(problem, solution, point, np.zeros(1), proof=True)
+    assert (signs.values[0], signs.proven[0], signs.steps[0]) == (1.0, True, 0)
+
+
+def restricted(problem, point, rest):
+    """Kernel, label and bounds of the problem with ``f(x_r) = 0``, and its optimal dual value."""
+    K, y = problem.gram, problem.label
+    kbar = K - K[point] - K[:, [point]] + K[point, point]
+    bound = problem.bound.copy()
+    bound[point] = rest
+    return kbar, y, bound
+
+
+@pytest.mark.parametrize("rest", [0.0, 0.4])
+@pytest.mark.parametrize("make", [noisy, both_labels])
+def test_h_gains_what_it_says_and_ends_at_the_optimum_under_the_condition(make, rest):
+    problem, solution = solved(*make(n=24), C=1.0, gamma=0.5)
+    point = int(np.flatnonzero(solution.alpha > 0.4)[0])
+    kbar, y, bound = restricted(problem, point, rest)
+    whole, work = certified._whole(problem, solution), certified._work(len(y))
+    _certify.check_whole(whole, point, rest, 0, work)
+    bounds = _certify.Bounds(-np.inf, 0.0, np.inf, rest - solution.alpha[point], 0, 0.0, 0)
+
+    def dual(gamma):
+        return y @ gamma - gamma @ kbar @ gamma / 2
+
+    def primal(gamma):
+        loss = np.maximum(0, 1 - y * (kbar @ gamma))
+        return gamma @ kbar @ gamma / 2 + bound @ loss
+
+    assert solution.dual + bounds.H == pytest.approx(dual(work.gamma), abs=1e-9)
+    bounds = _certify.raise_bound(whole, point, bounds, 1e-10, 10**5, work)
+    assert np.all((work.gamma * y >= 0) & (work.gamma * y <= bound))
+    np.testing.assert_allclose(work.slope, kbar @ work.gamma - y, atol=1e-10)
+    assert solution.dual + bounds.H == pytest.approx(dual(work.gamma), abs=1e-9)
+    gap = _certify.duality_gap(y, bound, work.gamma, work.slope, 0.0)
+    assert gap == pytest.approx(primal(work.gamma) - dual(work.gamma), abs=1e-9)
+    assert gap <= 1e-8
+    random = np.random.default_rng(0)
+    for _ in range(20):  # weak duality: any primal value under the condition is above H
+        w = work.gamma + 0.1 * random.normal(size=len(y))
+        assert primal(w) >= solution.dual + bounds.H - 1e-9
+
+
+def test_no_coordinate_raises_h_more_than_the_one_taken():
+    problem, solution = solved(*noisy(n=24), C=1.0, gamma=0.5)
+    point = int(np.argmax(solution.alpha))
+    kbar, y, bound = restricted(problem, point, 0.0)
+    whole, work = certified._whole(problem, solution), certified._work(len(y))
+    _certify.check_whole(whole, point, 0.0, 3, work)
+    gamma = work.gamma.copy()
+    slope = y - kbar @ gamma
+    gains = []
+    for k in range(len(y)):
+        least, most = min(0.0, y[k] * bound[k]), max(0.0, y[k] * bound[k])
+        steps = np.linspace(least, most, 20001) - gamma[k]
+        gains.append(np.max(steps * slope[k] - steps**2 * kbar[k, k] / 2))
+    gain, _, _ = _certify.ascend(whole, point, work)
+    assert gain == pytest.approx(max(gains), abs=1e-6)
+    assert gain > 1e-4
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_intercept_is_the_best_of_all_kinks(seed):
+    random = np.random.default_rng(seed)
+    problem, solution = solved(*awkward(n=40, seed=seed), C=1.0 + seed, kernel="linear")
+    y, n = problem.label, len(problem.label)
+    whole, work = certified._whole(problem, solution), certified._work(n)
+    point = int(np.argmax(solution.alpha))
+    state = start_descent(whole, point, 0.0, work)
+    state = descend(whole, state, 0.0, int(random.integers(0, 5)), work)
+
+    def loss(b):
+        return work.bound @ np.maximum(0, -y * (work.gradient + b))
+
+    low, high = min(state.low, state.high), max(state.low, state.high)
+    b = _certify.best_intercept(y, work.bound, work.gradient, low, high, work.position, work.weight)
+    assert loss(b) == pytest.approx(min(loss(kink) for kink in -work.gradient), abs=1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 50])
+def test_quantile_is_that_of_the_sorted_positions(n):
+    random = np.random.default_rng(n)
+    for _ in range(20):
+        position, weight = random.integers(0, 6, size=n).astype(float), random.random(n)
+        level = random.random() * weight.sum()
+        order = np.argsort(position, kind="stable")
+        expected = position[order][np.searchsorted(np.cumsum(weight[order]), level)]
+        assert _certify.quantile(position, weight, n, level) == expected
+
+
+def test_pairs_reach_the_optimum_of_the_remaining_problem_and_g_is_its_dual_value():
+    problem, solution = solved(*noisy(n=40), C=2.0, gamma=0.5)
+    whole, work = certified._whole(problem, solution), certified._work(40)
+    point = int(np.argmax(solution.alpha))
+    state = descend(whole, start_descent(whole, point, 0.0, work), 1e-9, 10**6, work)
+    optimum = minimise_box_qp(problem.gram, problem.label, work.lower, work.upper).beta
+    expected = problem.label @ optimum - optimum @ problem.gram @ optimum / 2
+    assert work.beta[point] == 0
+    assert work.beta.sum() == pytest.approx(0, abs=1e-12)
+    assert solution.dual + state.G == pytest.approx(expected, rel=1e-8)
+    np.testing.assert_allclose(work.gradient, problem.gram @ work.beta - problem.label, atol=1e-10)
