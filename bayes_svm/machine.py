@@ -126,8 +126,10 @@ class Machine:
         if len(absent):
             beta = solution.row_beta
             support = np.flatnonzero(beta)
-            cross = self.kernel.to_training(self.X[absent], self.X[support], support)
-            values[absent] = cross @ beta[support] + solution.intercept
+            values[absent] = solution.intercept
+            if len(support):  # none where the numbers are beyond double precision
+                cross = self.kernel.to_training(self.X[absent], self.X[support], support)
+                values[absent] += cross @ beta[support]
         return values
 
 
