@@ -12,7 +12,7 @@ from bayes_svm.leave_one_out._shrink import Cases, Ends, check_ends, shrink_each
 from bayes_svm.leave_one_out.retrain import LeftOut, retrain
 from bayes_svm.polish import coefficients_of_partition, margin_targets, scratch
 from bayes_svm.problem import AT_BOUND, DualProblem, Indices
-from bayes_svm.solution import UNIQUE, DualSolution, pinning_points
+from bayes_svm.solution import EPSILON, EXACT_GAP, SETTLED, UNIQUE, DualSolution, pinning_points
 from bayes_svm.tableau import FreeSystem, Tableau, columns_outside, flat_curvature
 
 __all__ = ["shrink_paths"]
@@ -26,6 +26,7 @@ MAX_EVENTS = 20_000
 ALL_ROWS = 1000  # up to this many points all are in the tableau
 NEAR = 1.0  # else those whose residual is within this of the margin, and the free ones
 ROUNDING = 1e-13  # error of a coefficient times k(x, x), from the tableau
+SETTLED_RESIDUAL = 1e-12  # beyond this, and SETTLED times its rounding, the partition is doubtful
 VERIFIED = 1e-8  # KKT residual, relative to the scale, up to which a path's end is accepted
 
 
@@ -205,7 +206,16 @@ def _verified(
         delta, values, problem.label, base.lower, base.upper, points, rest, AT_BOUND,
         ROUNDING / problem.shift, kkt, gap, scale, free, low, high,
     )  # fmt: skip
-    good = (ends.outcomes == DONE) & np.isfinite(ends.intercepts) & (kkt <= VERIFIED * scale)
+    rounding = _rounding(problem.gram, delta, kkt, SETTLED_RESIDUAL * scale)
+    mass = np.abs(delta).sum(axis=1)
+    dual = mass - 0.5 * np.einsum("ij,ij->i", delta, values)
+    gap_rounding = SETTLED * np.maximum(EPSILON * scale, rounding) * float(problem.bound.sum())
+    closed = (np.minimum(gap, 1.0) - EXACT_GAP) * np.abs(dual) <= gap_rounding
+    settled = kkt <= np.maximum(SETTLED_RESIDUAL * scale, SETTLED * rounding)
+    kkt = np.maximum(kkt, rounding)
+    good = (
+        (ends.outcomes == DONE) & np.isfinite(ends.intercepts) & settled & closed & (kkt <= VERIFIED * scale)
+    )
     return [
         LeftOut(
             value=float(values[k, point]),
@@ -218,3 +228,13 @@ def _verified(
         else None
         for k, point in enumerate(points)
     ]
+
+
+def _rounding(gram: Array, beta: Array, kkt: Array, settled: Array) -> Array:
+    """Rounding of each row's largest ``sum |beta k|``, or 0 where it cannot matter."""
+    rounding = EPSILON * np.abs(beta).sum(axis=1) * max(float(gram.max()), -float(gram.min()))
+    matters = np.flatnonzero(~((rounding <= settled) & (kkt <= settled)))
+    exactly = np.zeros(len(beta))
+    if len(matters):
+        exactly[matters] = EPSILON * (np.abs(beta[matters]) @ np.abs(gram)).max(axis=1)
+    return exactly

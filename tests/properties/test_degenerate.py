@@ -286,3 +286,22 @@ def test_no_coefficient_is_left_and_rows_are_absent(seed):
     y = np.r_[1, np.full(15, -1), 1]
     weight = np.r_[4, 3, 4, 2, 1, 0, 0, 2, 1, 1, 3, 0, 0, 2, 0, 0, 3.0]
     assert assert_right_or_flagged(X, y, weight, SVC(C=1e4, kernel="poly", gamma=5.0, degree=2))
+
+
+def test_a_coefficient_near_its_bound_still_pins_the_intercept():
+    """The gap tells what the residual cannot: that the one free coefficient was taken for a bounded one."""
+    X = np.array([[-0.83550023059555, -0.22749485591914026], [-0.353692418936984, -0.3726978], [1.33, 1.18]])
+    svc = SVC(C=1e-6, kernel="poly", gamma=0.01, degree=2, class_weight="balanced")
+    assert not assert_right_or_flagged(X, np.array([-1, -1, 1]), np.array([1000.0, 0.001, 0.001]), svc)
+
+
+def test_a_free_coefficient_of_a_point_with_a_tiny_kernel():
+    x = [
+        0.9999998142484832, 2.000000313653722, -1.4657662535936891e-07, 0.9999997671298081,
+        4.091230643036945e-07, -3.620680465022081e-07, -6.717369662518033e-08, -1.7101512462131166e-07,
+        -1.858275443168016e-07, 0.9999998783702008,
+    ]  # fmt: skip
+    y = np.array([1, -1, -1, -1, -1, 1, -1, -1, 1, -1])
+    weight = np.array([1.0, 0.001, 1, 0.001, 1000, 1, 0, 0.001, 0.001, 0.001])
+    svc = SVC(C=1e5, kernel="poly", gamma=0.01, degree=3)
+    assert_right_or_flagged(np.array(x)[:, None], y, weight, svc)
