@@ -16,7 +16,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from bayes_svm._gather import block
+from bayes_svm._matrix import block
 from bayes_svm._memory import require_bytes
 from bayes_svm.kernels import Kernel, make_symmetric, resolve_gamma, summed_entries
 from bayes_svm.problem import FEWER_POINTS, DualProblem, copies_of_weight, first_occurrences, is_convex
@@ -167,8 +167,10 @@ class Machine:
             values[other] = (self.gram @ summed)[self.row_of[other]] + solution.intercept
         absent = np.flatnonzero(self.row_of < 0)
         if len(absent):
-            for part, cross in self.kernel.blocks(self.X[absent], self.X[support], support):
-                values[absent[part]] = cross @ beta[support] + solution.intercept
+            values[absent] = solution.intercept
+            if len(support):  # none where the numbers are beyond double precision
+                for part, cross in self.kernel.blocks(self.X[absent], self.X[support], support):
+                    values[absent[part]] += cross @ beta[support]
         return values
 
     def cross(self, problem: DualProblem, X: Any) -> Array:

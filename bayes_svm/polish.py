@@ -142,15 +142,20 @@ def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) 
 
 def _independent_free(problem: DualProblem, beta: Array) -> tuple[Array, Indices]:
     """Move dependent free points to a bound without changing any decision value."""
-    lower, upper = problem.lower, problem.upper
-    candidates = np.flatnonzero((beta > lower) & (beta < upper))
-    if len(candidates) == 0:
-        return beta, candidates
-    gram, shift = problem.gram, problem.shift
-    free = independent_points(gram, candidates, shift)
-    dependent = np.setdiff1d(candidates, free)
-    if len(dependent) == 0:
-        return beta, free
+    for _ in range(MAX_ROUNDS):
+        candidates = np.flatnonzero((beta > problem.lower) & (beta < problem.upper))
+        if len(candidates) == 0:
+            return beta, candidates
+        free = independent_points(problem.gram, candidates, problem.shift)
+        if len(free) == len(candidates):
+            return beta, free
+        beta = _exchanged(problem, beta, free, np.setdiff1d(candidates, free))
+    raise np.linalg.LinAlgError("the free points stay dependent")
+
+
+def _exchanged(problem: DualProblem, beta: Array, free: Indices, dependent: Indices) -> Array:
+    """One exchange for each dependent point; the last ones can be lost in the rounding of the first."""
+    gram, lower, upper, shift = problem.gram, problem.lower, problem.upper, problem.shift
     tableau = Tableau.sweep(gram, FreeSystem(gram, free, shift), dependent)
     flat = flat_curvature(gram, tableau.rows, shift)
     if np.any(tableau.W.diagonal()[len(free) : -1] < -INDEFINITE * flat[len(free) :]):
@@ -161,7 +166,7 @@ def _independent_free(problem: DualProblem, beta: Array) -> tuple[Array, Indices
     enter_each(base, np.arange(len(free), len(rows)), beta[rows], state, scratch(len(rows), capacity))
     beta = beta.copy()
     beta[rows] = beta_at(state, lower[rows], upper[rows])
-    return beta, np.sort(rows[state.is_in])
+    return beta
 
 
 def _first_to_move(beta: Array, gradient: Array, lower: Array, upper: Array) -> Indices:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
 
-from bayes_svm._gather import block
+from bayes_svm._matrix import block
 from bayes_svm._memory import require_bytes
 from bayes_svm.tableau import kernel_shift
 

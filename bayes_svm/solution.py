@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bayes_svm._matrix import largest_sum
 from bayes_svm._smo import minimise
 from bayes_svm.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
 from bayes_svm.problem import DualProblem, Indices, bound_slack, snapped
@@ -20,7 +21,9 @@ EXACT_RESIDUAL = 1e-9  # a solution is exact below this multiple of its scale
 EXACT_GAP = 1e-9  # and its relative duality gap below this,
 ROUNDING_RESIDUAL = 1e-12  # or its residual below this: a huge C makes a gap even of rounding
 UNIQUE = 1e-8  # length of the interval of optimal intercepts that is a point, up to rounding
-TIE_BREAKS = (1e-7, 1e-9, 1e-11)  # tried in turn until the unperturbed solution is exact
+TIE_BREAKS = (1e-7, 1e-9, 1e-11, 1e-13)  # tried in turn until the unperturbed solution is exact to rounding:
+SETTLED = 10.0  # up to this multiple of it
+EPSILON, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 ROUNDING_SHARE, MOST_ROUNDING = 1e-5, 100.0  # see DualSolution.scale
 
 
@@ -64,6 +67,8 @@ class DualSolution:
     scale : float
         Size of the numbers the residual is made of: the larger of 1 and ``max |f|``; or, up to
         100 times that, 1e-5 of the largest ``sum |beta k|``, whose rounding no solver can undo.
+    rounding : float
+        Rounding of that largest ``sum |beta k|``: no residual is known better.
     primal, dual : float
         Objective values ``|w|^2 / 2 + sum C xi`` and ``sum alpha - |w|^2 / 2``.
     smo_steps, pivots : int
@@ -88,6 +93,7 @@ class DualSolution:
     row_bound: Array
     kkt_residual: float
     scale: float
+    rounding: float
     primal: float
     dual: float
     smo_steps: int
@@ -104,7 +110,7 @@ class DualSolution:
     @property
     def relative_gap(self) -> float:
         """Duality gap divided by the dual objective."""
-        return (self.primal - self.dual) / max(abs(self.dual), np.finfo(float).tiny)
+        return (self.primal - self.dual) / max(abs(self.dual), TINY)
 
     @property
     def alpha(self) -> Array:
@@ -199,19 +205,25 @@ def solve(
     pivots = 0
     for tie_break in TIE_BREAKS:
         polished = polish(problem, margin_targets(problem.label, tie_break), beta, float(violation))
-        beta, free = polished.beta, polished.free
-        if polished.reason is None and len(free):
-            beta, _ = coefficients_of_partition(problem, problem.label, beta, free)
-        pivots += polished.pivots
         found = polished.reason is None
-        attempts.append(_assemble(problem, beta, free, steps, pivots, tie_break if found else 0.0))
-        if attempts[-1].exact:
+        beta, free = polished.beta, polished.free
+        pivots += polished.pivots
+        work = (free, steps, pivots, tie_break if found else 0.0)
+        if found and len(free):
+            unperturbed, _ = coefficients_of_partition(problem, problem.label, beta, free)
+            attempts.append(_assemble(problem, unperturbed, *work))
+        if not (attempts and attempts[-1].exact):
+            # Where the free points nearly depend on each other, the perturbed optimum is the better one:
+            # at the exact targets its coefficients may leave their bounds, or not even sum to 0.
+            attempts.append(_assemble(problem, beta, *work))
+        if attempts[-1].exact and attempts[-1].kkt_residual <= SETTLED * attempts[-1].rounding:
             return attempts[-1]
         violation = attempts[-1].kkt_residual
         if not found:
             break
-    attempts.append(_assemble(problem, *unpolished, steps))
-    return min(attempts, key=lambda solution: solution.kkt_residual)
+    if not any(attempt.exact for attempt in attempts):
+        attempts.append(_assemble(problem, *unpolished, steps))
+    return min(attempts, key=lambda attempt: (not attempt.exact, attempt.kkt_residual))
 
 
 def _assemble(
@@ -232,16 +244,18 @@ def _assemble(
     values = kernel_part + intercept
     residual = optimality_violation(snapped(beta, lower, upper), values - problem.label, lower, upper)
     total = abs(float(beta.sum()))
-    kkt = max(float(residual.max()), total, total / max(float(np.abs(beta).max()), np.finfo(float).tiny))
+    kkt = max(float(residual.max()), total, total / max(float(np.abs(beta).max()), TINY))
     scale = max(1.0, float(np.abs(values).max()))
-    rounding = kkt <= ROUNDING_RESIDUAL * scale
+    summands = float(largest_sum(problem.gram, beta))
+    rounding = EPSILON * max(scale, summands)
+    all_rounding = kkt <= ROUNDING_RESIDUAL * scale
+    # Large summands leave values on a coarse grid, where a residual of zero means nothing.
+    kkt = max(kkt, rounding)
     if EXACT_RESIDUAL * scale < kkt <= EXACT_RESIDUAL * MOST_ROUNDING * scale:
-        used = np.flatnonzero(beta)
-        summands = float((np.abs(problem.gram[:, used]) @ np.abs(beta[used])).max())
         scale = min(max(scale, ROUNDING_SHARE * summands), MOST_ROUNDING * scale)
     primal, dual = problem.objectives(beta, values, intercept)
-    gap = abs(primal - dual) / max(abs(dual), np.finfo(float).tiny)
-    exact = kkt <= EXACT_RESIDUAL * scale and (gap <= EXACT_GAP or rounding)
+    gap = abs(primal - dual) / max(abs(dual), TINY)
+    exact = kkt <= EXACT_RESIDUAL * scale and (gap <= EXACT_GAP or all_rounding)
     return DualSolution(
         beta=beta,
         intercept=intercept,
@@ -253,6 +267,7 @@ def _assemble(
         row_bound=problem.row_bound,
         kkt_residual=kkt,
         scale=scale,
+        rounding=rounding,
         primal=primal,
         dual=dual,
         smo_steps=steps,

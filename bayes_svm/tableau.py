@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from bayes_svm._gather import block
+from bayes_svm._matrix import block
 
 __all__ = [
     "FreeSystem",

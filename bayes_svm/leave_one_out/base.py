@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import Base
-from bayes_svm._gather import block
+from bayes_svm._matrix import block
 from bayes_svm._memory import require_bytes
 from bayes_svm.leave_one_out._shrink import Start, Tolerance
 from bayes_svm.polish import coefficients_of_partition, margin_targets, state_at
@@ -55,6 +55,8 @@ class PathBase:
         self.norm = float(solution.beta @ (solution.values - solution.intercept))
         self.mass = float(problem.label @ solution.beta)
         self.scale = max(1.0, float(np.abs(solution.values).max()))
+        self.rounding = solution.rounding
+        self.total_bound = float(problem.bound[problem.label != 0].sum())
         self.tolerance = Tolerance(AT_BOUND, ROUNDING / problem.shift)
 
     def __sizeof__(self) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import DONE, TOO_MANY_CHANGES, Base, Motion, follow
-from bayes_svm._gather import block
+from bayes_svm._matrix import block
 from bayes_svm.leave_one_out.base import PathBase
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import outcome_of

@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from bayes_svm._follow import NEVER, State
-from bayes_svm._gather import block
+from bayes_svm._matrix import block
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.leave_one_out._shrink import Cases, Ends, shrink_each
 from bayes_svm.leave_one_out.base import PathBase, Rows

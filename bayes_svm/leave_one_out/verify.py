@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import DONE, SETTLED
-from bayes_svm._gather import block
+from bayes_svm._matrix import block, largest_sum
 from bayes_svm.leave_one_out._shrink import Cases, Ends, check_ends, check_touched
 from bayes_svm.leave_one_out.base import PathBase, Rows
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
-from bayes_svm.solution import UNIQUE
+from bayes_svm.solution import EPSILON, EXACT_GAP, TINY, UNIQUE
+from bayes_svm.solution import SETTLED as SETTLED_ROUNDING
 
 __all__ = ["verify"]
 
@@ -25,8 +26,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-VERIFIED = 1e-8  # KKT residual, relative to the scale, up to which a path's end is accepted
-PRECISE = 1e-10  # the same for a residual the tableau is to be trusted with
+VERIFIED = 1e-8  # KKT residual, relative to the scale, up to which a path's end is accepted,
+PRECISE = 1e-12  # where beyond this it is no more than rounding
 
 
 def verify(
@@ -54,10 +55,10 @@ def verify(
     delta = _changes(rows, removals, cases, ends, touched)
     moved = delta @ block(base.problem.gram, touched, touched)
     residual = base.exact_residual[touched] + moved + ends.intercepts[:, None]
-    good = ended & _verify_touched(base, removals, touched, delta, residual, ends, outcomes)
+    good = ended & _verify_touched(base, removals, touched, delta, moved, residual, ends, outcomes)
     kept, violated = _verify_outside(base, rows, removals, ends, touched, delta, moved)
     good &= kept
-    _write(base, removals, cases, ends, touched, delta, moved, residual, good, outcomes)
+    _write(base, removals, cases, ends, touched, residual, good, outcomes)
     _ask(base, touched, delta, ends.intercepts, cross, good, outcomes)
     rest = np.flatnonzero(ended & ~good & (ends.outcomes == DONE))
     if len(rest):
@@ -91,6 +92,7 @@ def _verify_touched(
     removals: Removals,
     touched: Indices,
     delta: Array,
+    moved: Array,
     residual: Array,
     ends: Ends,
     outcomes: Outcomes,
@@ -111,8 +113,20 @@ def _verify_touched(
     outcomes.kkt_residual[:] = np.maximum(
         np.maximum(np.maximum(kkt, ends.kkt), lost / min(largest, 1.0)), 0.0
     )
-    outcomes.gap[:] = gap
-    return np.asarray(free & (kkt <= PRECISE * base.scale) & (outcomes.kkt_residual <= VERIFIED * base.scale))
+    kernel_part = base.exact_residual[touched] + base.problem.label[touched] - base.intercept
+    norm = base.norm + 2.0 * delta @ kernel_part + np.einsum("pi,pi->p", delta, moved)
+    dual = np.abs(base.mass + delta @ base.problem.label[touched] - 0.5 * norm)
+    outcomes.gap[:] = gap / np.maximum(dual, TINY)
+    scale, rounding = np.full(n_paths, base.scale), np.full(n_paths, base.rounding)
+    return free & _optimal(base, outcomes.kkt_residual, gap, dual, scale, rounding)
+
+
+def _optimal(base: PathBase, kkt: Array, gap: Array, dual: Array, scale: Array, rounding: Array) -> Mask:
+    """Whether residual and duality gap are no more than rounding, and not too much of that."""
+    settled = kkt <= np.maximum(PRECISE * scale, SETTLED_ROUNDING * rounding)
+    gap_rounding = SETTLED_ROUNDING * np.maximum(EPSILON * scale, rounding) * base.total_bound
+    closed = gap <= EXACT_GAP * dual + gap_rounding
+    return np.asarray(settled & closed & (np.maximum(kkt, rounding) <= VERIFIED * scale))
 
 
 def _verify_outside(
@@ -144,7 +158,7 @@ def _verify_outside(
     rank[near] = np.arange(n_near)
     own = np.flatnonzero(np.isin(removals.case, doubtful) & (rank[removals.points] < n_near))
     after[np.searchsorted(doubtful, removals.case[own]), rank[removals.points[own]]] = np.inf
-    wrong = after <= -PRECISE * base.scale
+    wrong = after <= -max(PRECISE * base.scale, SETTLED_ROUNDING * base.rounding)
     good[doubtful] = ~wrong.any(axis=1)
     return np.asarray(good), near[wrong.any(axis=0)]
 
@@ -164,18 +178,12 @@ def _write(
     cases: Cases,
     ends: Ends,
     touched: Indices,
-    delta: Array,
-    moved: Array,
     residual: Array,
     good: Mask,
     outcomes: Outcomes,
 ) -> None:
-    """Values, status and gap of the good ends; where a path stopped early, only the sign."""
+    """Values and status of the good ends; where a path stopped early, only the sign."""
     problem, case = base.problem, removals.case
-    kernel_part = base.exact_residual[touched] + problem.label[touched] - base.intercept
-    norm = base.norm + 2.0 * delta @ kernel_part + np.einsum("pi,pi->p", delta, moved)
-    dual = base.mass + delta @ problem.label[touched] - 0.5 * norm
-    outcomes.gap[:] /= np.maximum(np.abs(dual), np.finfo(float).tiny)
     member = np.searchsorted(touched, removals.points)
     values = problem.label[removals.points] + residual[case, member]
     settled = good & (ends.outcomes == SETTLED)
@@ -222,7 +230,9 @@ def _verify_everywhere(
     kkt, gap, scale, low, high = (np.empty(len(paths)) for _ in range(5))
     free = np.zeros(len(paths), dtype=np.bool_)
     check_ends(beta, values, problem.label, bounds, base.tolerance, kkt, gap, scale, free, low, high)
-    good = kkt <= VERIFIED * scale
+    dual = np.abs(beta @ problem.label - 0.5 * np.einsum("pi,pi->p", beta, values))
+    rounding = np.array([EPSILON * largest_sum(problem.gram, row) for row in beta])
+    good = _optimal(base, kkt, np.minimum(gap, 1.0) * dual, dual, scale, rounding)
     for a in np.flatnonzero(good):
         path = paths[a]
         members = slice(removals.start[path], removals.start[path + 1])

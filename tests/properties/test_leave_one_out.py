@@ -5,12 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
+from _problems import EXACT, kernel_matrix, one_copy
 from bayes_svm import leave_one_out
-from bayes_svm.kernels import Kernel
 from oracles.left_out import left_out
 
 WEIGHTS = [0.0, 0.5, 1.0, 2.0, 3.7]
-EXACT = ("unchanged", "path", "re-trained")
 
 
 @st.composite
@@ -44,14 +43,6 @@ def chosen(draw):
 
 def problems():
     return st.one_of(chosen(), scattered(), scattered())
-
-
-def kernel_matrix(svc, X):
-    return Kernel(svc.kernel, gamma=svc.gamma, degree=svc.degree, coef0=svc.coef0)(X, X)
-
-
-def one_copy(weight):
-    return weight / np.maximum(1, np.floor(weight))
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)

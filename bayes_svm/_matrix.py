@@ -1,4 +1,4 @@
-"""Compiled copy of some rows and columns of a matrix."""
+"""Compiled passes over a matrix, for which numpy would need a copy or more time."""
 
 from __future__ import annotations
 
@@ -18,3 +18,16 @@ def block(matrix, rows, columns):
         for c in range(columns.shape[0]):
             out[a, c] = row[columns[c]]
     return out
+
+
+@compiled
+def largest_sum(matrix, weights):
+    """``max(abs(matrix) @ abs(weights))`` of a symmetric matrix: what sums over it round at."""
+    sums = np.zeros(matrix.shape[1])
+    for j in range(weights.shape[0]):
+        weight = abs(weights[j])
+        if weight > 0.0:
+            row = matrix[j]
+            for i in range(sums.shape[0]):
+                sums[i] += weight * abs(row[i])
+    return sums.max()
