@@ -31,3 +31,11 @@ def largest_sum(matrix, weights):
             for i in range(sums.shape[0]):
                 sums[i] += weight * abs(row[i])
     return sums.max()
+
+
+@compiled
+def mirror_lower(matrix, size):
+    """Copy the lower triangle of the leading block of this size to the upper one."""
+    for i in range(size):
+        for j in range(i):
+            matrix[j, i] = matrix[i, j]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from bayes_svm._matrix import block
+from bayes_svm._matrix import block, mirror_lower
 
 __all__ = [
     "FreeSystem",
@@ -26,6 +26,7 @@ Mask = NDArray[np.bool_]
 # Curvature, relative to the point's own shifted k(x, x), at or below which a point counts as
 # dependent on the free points: their decision values then determine its own.
 DEPENDENT = 1e-10
+STRIP = 256  # rows of the tableau made at a time
 
 
 def kernel_shift(gram: Array) -> float:
@@ -128,18 +129,23 @@ class Tableau:
         W = np.empty((size + 1, size + 1))
         free, rest = slice(0, n_free), slice(n_free, size)
         inverse, _ = lapack.dpotri(system.factor, lower=1)
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
-        W[free, free] = inverse - np.outer(system.ones, system.ones / system.total)
+        W[free, free] = inverse
+        mirror_lower(W, n_free)
+        W[free, free] -= np.outer(system.ones, system.ones / system.total)
         W[size, free] = W[free, size] = system.ones / system.total
         W[size, size] = system.shift - 1.0 / system.total
         cross = block(gram, system.free, others) + system.shift
         lack = 1.0 - system.ones @ cross
         half = lapack.dtrtrs(system.factor, cross, lower=1)[0]
-        # The product of a matrix and its own transpose: BLAS needs half the work for it.
-        rest_block = block(gram, others, others)
-        rest_block += system.shift - half.T @ half
-        rest_block += np.outer(lack, lack / system.total)
-        W[rest, rest] = rest_block
+        # In strips of one half: no other array of this size is made, and no work is done twice.
+        for first in range(0, n_other, STRIP):
+            strip, beyond = slice(first, first + STRIP), slice(first, n_other)
+            values = block(gram, others[strip], others[beyond])
+            values += system.shift
+            values -= half[:, strip].T @ half[:, beyond]
+            values += np.outer(lack[strip], lack[beyond] / system.total)
+            W[n_free:size, n_free:size][strip, beyond] = values
+            W[n_free:size, n_free:size][beyond, strip] = values.T
         gain = lapack.dtrtrs(system.factor, half, lower=1, trans=1)[0]
         gain += np.outer(system.ones / system.total, lack)
         W[free, rest] = gain

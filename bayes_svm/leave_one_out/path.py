@@ -32,7 +32,8 @@ CAPACITY = 128  # changes of the partition one path may keep
 MANY_MEMBERS = 24  # a case that moves more points than this has too many changes for the shared tableau
 MAX_EVENTS = 20_000
 ALL_ROWS = 300  # up to this many points all are in the tableau
-NEAR = 0.25  # else those whose residual is within this of the margin, the free ones,
+NEAR, MANY_ROWS, NEARER = 0.25, 1000, 0.15  # else the free ones, those whose residual is within this
+# of the margin (of many points, each moves the others less),
 MAX_TABLEAUS = 4  # and, in up to this many rounds, those that this left out wrongly
 MANY_FREE = 10  # free points with which one is sure to be left when a single point goes
 MARGIN = 1e-5  # what a sign must be clear of: more than the perturbation of the targets
@@ -65,7 +66,9 @@ class Paths:
     def _near(self) -> Mask:
         """Points whose row a path is expected to need."""
         residual = self._base.residual
-        return np.full(len(residual), len(residual) <= ALL_ROWS) | (np.abs(residual) <= NEAR)
+        if len(residual) <= ALL_ROWS:
+            return np.ones(len(residual), dtype=bool)
+        return np.abs(residual) <= (NEAR if len(residual) <= MANY_ROWS else NEARER)
 
     @cached_property
     def _rows(self) -> Rows:

@@ -55,12 +55,12 @@ def verify(
     delta = _changes(rows, removals, cases, ends, touched)
     moved = delta @ block(base.problem.gram, touched, touched)
     residual = base.exact_residual[touched] + moved + ends.intercepts[:, None]
-    good = ended & _verify_touched(base, removals, touched, delta, moved, residual, ends, outcomes)
+    precise = ended & _verify_touched(base, removals, touched, delta, moved, residual, ends, outcomes)
     kept, violated = _verify_outside(base, rows, removals, ends, touched, delta, moved)
-    good &= kept
+    good = precise & kept
     _write(base, removals, cases, ends, touched, residual, good, outcomes)
     _ask(base, touched, delta, ends.intercepts, cross, good, outcomes)
-    rest = np.flatnonzero(ended & ~good & (ends.outcomes == DONE))
+    rest = np.flatnonzero(ended & kept & ~precise & (ends.outcomes == DONE))
     if len(rest):
         _verify_everywhere(base, removals, touched, delta, ends, rest, cross, outcomes)
     return outcomes, violated
