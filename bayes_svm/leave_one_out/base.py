@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,10 +56,6 @@ class PathBase:
         self.rounding = solution.rounding
         self.total_bound = float(problem.bound[problem.label != 0].sum())
         self.tolerance = Tolerance(AT_BOUND, ROUNDING / problem.shift)
-
-    def __sizeof__(self) -> int:
-        # So that a distributed joblib backend sees what it is worth to send once.
-        return _bytes_of([self.problem.gram, self.system.factor, self.system.block])
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +115,3 @@ class Rows:
             loop=Base(tableau.W, is_in, lower, upper, flat),
             start=start,
         )
-
-    def __sizeof__(self) -> int:
-        return _bytes_of([self.tableau.W, self.free_rest, self.free_outside])
-
-
-def _bytes_of(arrays: Iterable[Any]) -> int:
-    return sum(int(array.nbytes) for array in arrays)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 
 from bayes_svm._follow import NEVER, State
@@ -14,6 +14,7 @@ from bayes_svm._threads import one_blas_thread
 from bayes_svm.leave_one_out._shrink import Cases, Ends, shrink_each
 from bayes_svm.leave_one_out.base import PathBase, Rows
 from bayes_svm.leave_one_out.long_path import follow_anew
+from bayes_svm.leave_one_out.parallel import run_all
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.verify import verify
@@ -113,10 +114,11 @@ class Paths:
     ) -> tuple[Indices, Indices]:
         """Run cases on a tableau that they share; returns the open ones, and points it lacked."""
         batches = [cases[start : start + BATCH] for start in range(0, len(cases), BATCH)]
-        parts = Parallel(n_jobs=n_jobs, prefer="threads")(
+        calls = [
             delayed(_run_batch)(self._base, rows, self.cross, removals.take(batch), sign_only)
             for batch in batches
-        )
+        ]
+        parts = run_all(n_jobs, calls, shared=[self._base, rows])
         lacked = [np.empty(0, dtype=np.intp)]
         for batch, (part, violated) in zip(batches, parts, strict=True):
             outcomes.put(removals, batch, part)

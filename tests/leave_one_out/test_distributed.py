@@ -1,0 +1,84 @@
+"""The same numbers from a cluster of processes, even if one of them is killed."""
+
+import importlib
+import os
+import signal
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from _data import noisy
+from bayes_svm import leave_one_out
+
+distributed = pytest.importorskip("distributed")
+path = importlib.import_module("bayes_svm.leave_one_out.path")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as connected,
+    ):
+        yield connected
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    monkeypatch.setattr(path, "BATCH", 8)
+
+
+def same(one, other):
+    assert one.decision_values.tobytes() == other.decision_values.tobytes()
+    assert one.gap.tobytes() == other.gap.tobytes()
+    np.testing.assert_array_equal(one.status, other.status)
+    np.testing.assert_array_equal(one.events, other.events)
+
+
+X, Y = noisy(n=150)
+MACHINE = SVC(C=2.0, gamma=0.5)
+
+
+def test_a_cluster_gives_the_serial_numbers_and_is_sent_the_tableau_once(client, small_batches, monkeypatch):
+    serial = leave_one_out(MACHINE, X, Y)
+    sent = []
+    scatter = type(client).scatter
+
+    def recorded(self, data, *args, **kwargs):
+        sent.extend(type(item).__name__ for item in (data if isinstance(data, list) else [data]))
+        return scatter(self, data, *args, **kwargs)
+
+    monkeypatch.setattr(type(client), "scatter", recorded)
+    with joblib.parallel_config(backend="dask"):
+        spread = leave_one_out(MACHINE, X, Y, n_jobs=-1)
+    same(spread, serial)
+    assert (serial.status == "path").sum() > 40  # several batches
+    assert sent.count("Rows") == 1
+    assert sent.count("PathBase") == 1
+
+
+def test_a_worker_that_is_killed_loses_nothing(client, small_batches, monkeypatch, tmp_path):
+    serial = leave_one_out(MACHINE, X, Y)
+    original, mark = path._run_batch, str(tmp_path / "killed")
+
+    def fatal_once(*arguments):
+        try:
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return original(*arguments)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(path, "_run_batch", fatal_once)
+    with joblib.parallel_config(backend="dask"):
+        spread = leave_one_out(MACHINE, X, Y, n_jobs=-1)
+    assert os.path.exists(mark)
+    same(spread, serial)
+
+
+def test_processes_give_the_serial_numbers_too(small_batches):
+    serial = leave_one_out(MACHINE, X, Y, cv=10)
+    with joblib.parallel_config(backend="loky"):
+        spread = leave_one_out(MACHINE, X, Y, cv=10, n_jobs=2)
+    same(spread, serial)
