@@ -39,3 +39,17 @@ def mirror_lower(matrix, size):
     for i in range(size):
         for j in range(i):
             matrix[j, i] = matrix[i, j]
+
+
+@compiled
+def smallest_of_rows(matrix, rows):
+    """``matrix[rows].min(axis=1)``."""
+    out = np.empty(rows.shape[0])
+    for a in range(rows.shape[0]):
+        row = matrix[rows[a]]
+        smallest = row[0]
+        for i in range(row.shape[0]):
+            if row[i] < smallest:
+                smallest = row[i]
+        out[a] = smallest
+    return out

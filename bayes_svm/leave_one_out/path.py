@@ -8,8 +8,7 @@ import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
 
-from bayes_svm._follow import NEVER, State
-from bayes_svm._matrix import block
+from bayes_svm._follow import State
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.leave_one_out._shrink import Cases, Ends, shrink_each
 from bayes_svm.leave_one_out.base import PathBase, Rows
@@ -17,6 +16,7 @@ from bayes_svm.leave_one_out.long_path import follow_anew
 from bayes_svm.leave_one_out.parallel import run_all
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import retrain
+from bayes_svm.leave_one_out.signs import MARGIN, steepest_fall
 from bayes_svm.leave_one_out.verify import verify
 from bayes_svm.polish import scratch
 from bayes_svm.problem import DualProblem, Indices
@@ -36,8 +36,6 @@ ALL_ROWS = 300  # up to this many points all are in the tableau
 NEAR, MANY_ROWS, NEARER = 0.25, 1000, 0.15  # else the free ones, those whose residual is within this
 # of the margin (of many points, each moves the others less),
 MAX_TABLEAUS = 4  # and, in up to this many rounds, those that this left out wrongly
-MANY_FREE = 10  # free points with which one is sure to be left when a single point goes
-MARGIN = 1e-5  # what a sign must be clear of: more than the perturbation of the targets
 
 
 class Paths:
@@ -97,7 +95,8 @@ class Paths:
                 wider[rows.tableau.rows] = True
                 wider[violated] = True
                 rows = Rows.sweep(self._base, wider)
-            sign_only = False
+            else:
+                sign_only = False  # what is open for another reason is followed to its end
         for case in outcomes.pending:
             part = self._alone(removals.take(np.array([case])))
             outcomes.put(removals, np.array([case]), part)
@@ -191,7 +190,9 @@ def _cases(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> C
         directions=_directions(base, rows, removals, place, moves),
         watched=np.where(single, place[heads], -1),
         signs=label[heads],
-        steepest=_steepest(base, points[heads], moves[heads]) if sign_only else np.zeros(len(heads)),
+        steepest=steepest_fall(base.problem, points[heads], np.abs(moves[heads]), len(base.system.free))
+        if sign_only
+        else np.zeros(len(heads)),
     )
 
 
@@ -211,21 +212,3 @@ def _directions(base: PathBase, rows: Rows, removals: Removals, place: Indices, 
         )
     columns *= moves[:, None]
     return columns if len(columns) == len(removals) else np.add.reduceat(columns, removals.start[:-1])
-
-
-def _steepest(base: PathBase, points: Indices, moves: Array) -> Array:
-    """Fastest fall of ``y f`` while a free point is left: ``max_j |phi_r - phi_j|^2`` per unit of alpha.
-
-    With equal bounds some point is always free before the end, since all beta sum to 0. A null
-    point is free always, and at the origin.
-    """
-    bound, moved = base.problem.bound, np.abs(moves)
-    if base.problem.label[-1] == 0:
-        return np.asarray(np.diagonal(base.problem.gram)[points] * moved)
-    if len(base.system.free) < MANY_FREE or np.ptp(bound) > 0:
-        return np.full(len(points), NEVER)
-    gram = base.problem.gram
-    diagonal = np.diagonal(gram)
-    between = block(gram, points, np.arange(len(gram)))
-    farthest = diagonal[points] + (diagonal - 2.0 * between).max(axis=1)
-    return np.asarray(np.maximum(farthest, 0.0) * moved)

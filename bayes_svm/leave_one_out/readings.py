@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm.leave_one_out.certified import leave_out_signs
-from bayes_svm.leave_one_out.path import BATCH, MARGIN, Paths
+from bayes_svm.leave_one_out.path import BATCH, Paths
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import retrain
+from bayes_svm.leave_one_out.signs import settle_at_once
 from bayes_svm.problem import DualProblem, bound_slack, copies_of_weight
 from bayes_svm.solution import UNIQUE, DualSolution, intercept_interval
 
@@ -254,7 +255,7 @@ class _Finder:
         if self.wanted.method == "path":
             self._untouched(removals, outcomes)
             if self.wanted.sign_only and self.solution.exact:
-                self._wrong_already(removals, outcomes)
+                settle_at_once(self.problem, self.solution, removals, outcomes)
         cases = outcomes.pending
         if len(cases) and self.wanted.method == "path" and self.solution.tie_break > 0:
             outcomes.put(removals, cases, self.paths.run(removals.take(cases), self.wanted.n_jobs))
@@ -329,19 +330,3 @@ class _Finder:
         outcomes.at[case] += shift
         if solution.exact and high - low > UNIQUE:
             outcomes.status[case] = "unstable"
-
-    def _wrong_already(self, removals: Removals, outcomes: Outcomes) -> None:
-        """A point on the wrong side stays there when it is left out: y f never rises on its path."""
-        heads = removals.start[:-1]
-        points = removals.points[heads]
-        label, values = self.problem.label[points], self.solution.values[points]
-        clear = MARGIN * self.solution.scale
-        cases = np.flatnonzero(
-            (outcomes.status == "") & (np.diff(removals.start) == 1) & (label * values < -clear)
-        )
-        outcomes.signs[heads[cases]] = -label[cases]
-        outcomes.status[cases] = "settled"
-        outcomes.kkt_residual[cases], outcomes.gap[cases] = (
-            self.solution.kkt_residual,
-            self.solution.relative_gap,
-        )

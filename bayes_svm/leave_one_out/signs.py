@@ -1,0 +1,59 @@
+"""Signs of leave-one-out values that are known before the end of a path."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_svm._follow import NEVER
+from bayes_svm._matrix import smallest_of_rows
+from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.problem import DualProblem, Indices
+from bayes_svm.solution import DualSolution
+
+__all__ = ["MARGIN", "settle_at_once", "steepest_fall"]
+
+Array = NDArray[np.float64]
+
+MARGIN = 1e-5  # what a value must be clear of 0: more than the perturbation of the targets
+MANY_FREE = 10  # free points with which one is sure to be left when a single point goes
+
+
+def settle_at_once(
+    problem: DualProblem, solution: DualSolution, removals: Removals, outcomes: Outcomes
+) -> None:
+    """Settle the open cases of single points whose sign no path can change.
+
+    ``y_r f(x_r)`` never rises along the path of r: a point on the wrong side stays there. And it
+    cannot fall faster than :func:`steepest_fall`.
+    """
+    cases = np.flatnonzero((outcomes.status == "") & (np.diff(removals.start) == 1))
+    members = removals.start[cases]
+    points = removals.points[members]
+    label, clear = problem.label[points], MARGIN * solution.scale
+    ahead = label * solution.values[points]
+    lost = np.maximum(0.0, solution.alpha[points] - removals.rest[members])
+    fall = steepest_fall(problem, points, lost, len(solution.free))
+    wrong, right = ahead < -clear, ahead - fall > clear
+    for chosen, sign in ((wrong, -label), (right, label)):
+        outcomes.signs[members[chosen]] = sign[chosen]
+        outcomes.status[cases[chosen]] = "settled"
+        outcomes.kkt_residual[cases[chosen]] = solution.kkt_residual
+        outcomes.gap[cases[chosen]] = solution.relative_gap
+
+
+def steepest_fall(problem: DualProblem, points: Indices, lost: Array, n_free: int) -> Array:
+    """Most that ``y f`` of each point can fall while its alpha loses ``lost``.
+
+    Per unit of alpha it falls by the squared distance of the point from the affine hull of the
+    free points, at most ``max_j |phi_r - phi_j|^2``, as long as there are any. With equal bounds
+    some point is always free before the end, since all beta sum to 0. A null point is free
+    always, and at the origin.
+    """
+    diagonal, bound = np.diagonal(problem.gram), problem.bound
+    if problem.label[-1] == 0:
+        return np.asarray(diagonal[points] * lost)
+    if n_free < MANY_FREE or np.ptp(bound) > 0:
+        return np.full(len(points), NEVER)
+    farthest = diagonal[points] + diagonal.max() - 2.0 * smallest_of_rows(problem.gram, points)
+    return np.asarray(np.maximum(farthest, 0.0) * lost)
