@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from .report.data import InputError
 
@@ -54,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_report(commands.add_parser("report", help="fit a table and write a report", allow_abbrev=False))
+    _add_loo(commands.add_parser("loo", help="leave every row of a table out, as a CSV", allow_abbrev=False))
     return parser
 
 
@@ -69,22 +70,73 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", metavar="FILE", help="where to write (default bayes-svm-report.html or .json)"
     )
+    parser.add_argument(
+        "--format",
+        choices=("html", "json"),
+        help="default html, or json if FILE ends in .json; its keys are explained in it",
+    )
+    _add_model(parser)
+    parser.set_defaults(run=_report)
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    """Options of the model, which all commands share."""
     parser.add_argument("--C", type=_positive, default=1.0, help="cost of a training mistake (default 1)")
     parser.add_argument("--kernel", choices=KERNELS, default="rbf", help="default rbf")
     parser.add_argument(
         "--gamma", type=_gamma, default="scale", help="scale (default), auto, or a number above 0"
     )
     parser.add_argument(
-        "--format",
-        choices=("html", "json"),
-        help="default html, or json if FILE ends in .json; its keys are explained in it",
-    )
-    parser.add_argument(
         "--impute",
         action="store_true",
         help="fill in missing values: median, or the most frequent value for text",
     )
-    parser.set_defaults(run=_report)
+
+
+def _add_loo(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Leave every row of a table out: one line for each with its label, the decision value of the machine "
+        "trained on all rows and of that trained without it, the probability, and how it was found. Finished "
+        "values are kept in FILE.partial until all are known."
+    )
+    parser.add_argument("data", metavar="data.csv", help="CSV with a header, UTF-8, may be gzipped")
+    parser.add_argument("--target", metavar="COL", required=True, help="the column with the classes")
+    parser.add_argument("--output", metavar="FILE", default="bayes-svm-loo.csv", help="default %(default)s")
+    parser.add_argument("--resume", action="store_true", help="go on where an interrupted run stopped")
+    parser.add_argument("--n-jobs", type=_jobs, default=None, metavar="N", help="threads (default 1)")
+    _add_model(parser)
+    parser.set_defaults(run=_loo)
+
+
+def _loo(arguments: argparse.Namespace) -> int:
+    """Run `bayes-svm loo`; everything that can be refused at once is, before the fit."""
+    from .report import data
+
+    output = Path(arguments.output)
+    _check_output(output, arguments.data)
+    table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
+    from .report.loo_table import check_partial, write_loo
+    from .report.record import Settings
+
+    check_partial(output, arguments.resume)
+    settings = Settings(arguments.C, arguments.kernel, arguments.gamma, arguments.impute)
+    try:
+        with _bar("{percentage:3.0f}%|{bar:20}| {desc}") as bar:
+
+            def step(name: str, count: int) -> None:
+                bar.set_description_str(name)
+                bar.update(count)
+
+            n_problems = len(set(table.labels.tolist()))
+            bar.total = len(table.labels) * (1 if n_problems == 2 else n_problems)
+            found = write_loo(table, settings, output, version=_version(), n_jobs=arguments.n_jobs, step=step)
+    except KeyboardInterrupt:
+        _say("bayes-svm: interrupted; the same command with --resume goes on\n", sys.stderr)
+        return 130
+    except OSError as err:
+        raise _not_written(output, err.strerror) from None
+    _say(found + f"Written: {output}\n", sys.stdout)
+    return 0
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -149,19 +201,9 @@ def _same_file(one: str | Path, other: str | Path) -> bool:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call before each step; it moves a bar on a terminal and is silent in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda name: None
-        return
-    try:
-        from tqdm import tqdm
-    except ModuleNotFoundError:  # the bar is a nicety: the JSON report works without the extra
-        yield lambda name: None
-        return
-    with tqdm(
-        total=total, file=sys.stderr, leave=False, bar_format="{percentage:3.0f}%|{bar:20}| {desc}"
-    ) as bar:
-        started = False
+    """Yield a function to call before each step, which moves the bar."""
+    with _bar("{percentage:3.0f}%|{bar:20}| {desc}") as bar:
+        bar.total, started = total, False
 
         def step(name: str) -> None:
             nonlocal started
@@ -170,6 +212,42 @@ def _progress(total: int) -> Iterator[Callable[[str], None]]:
             bar.set_description_str(name)
 
         yield step
+
+
+@contextmanager
+def _bar(form: str) -> Iterator[Any]:
+    """A progress bar on a terminal; one that shows nothing in a pipe, or without tqdm."""
+    try:
+        if not sys.stderr.isatty():
+            raise ModuleNotFoundError
+        from tqdm import tqdm
+    except ModuleNotFoundError:  # the bar is a nicety: the work is done without the extra
+        yield _NoBar()
+        return
+    with tqdm(total=1, file=sys.stderr, leave=False, bar_format=form) as bar:
+        yield bar
+
+
+class _NoBar:
+    """Takes what a bar is told, and shows nothing."""
+
+    total = 0
+
+    def update(self, count: int) -> None:
+        """Some steps done."""
+
+    def set_description_str(self, text: str) -> None:
+        """What is being done."""
+
+
+def _jobs(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if value == 0:
+        raise argparse.ArgumentTypeError("0 threads do nothing: give 1 or more, or -1 for all")
+    return value
 
 
 def _positive(text: str) -> float:

@@ -14,7 +14,7 @@ from . import measures
 from .data import InputError, Table, feature_transformer
 from .record import ClassCount, Estimate, Machine, Model, Performance, Report, Settings, Source, Surprise
 
-__all__ = ["make_report"]
+__all__ = ["as_notes", "features_of", "make_report", "memory_advice", "refusals"]
 
 METRICS = ("error", "recall", "precision", "f1")
 N_SURPRISING = 10
@@ -37,9 +37,9 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
         If the fit refuses the data, or it does not fit into memory.
     """
     notes = list(table.notes)
-    with _as_notes(notes), _memory_advice(len(table.labels)):
+    with as_notes(notes), memory_advice(len(table.labels)):
         step("preparing the columns")
-        features = _transformed(table, settings)
+        features = features_of(table, settings)
         step("fitting and leaving each row out")
         started = time.perf_counter()
         clf = _fitted(features, table.labels, settings)
@@ -72,7 +72,7 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
 
 
 @contextmanager
-def _as_notes(notes: list[str]) -> Iterator[None]:
+def as_notes(notes: list[str]) -> Iterator[None]:
     """Collect warnings meant for users as notes of the report, one line each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
@@ -82,7 +82,8 @@ def _as_notes(notes: list[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _memory_advice(n: int) -> Iterator[None]:
+def memory_advice(n: int) -> Iterator[None]:
+    """Turn a MemoryError into one line that says what to do."""
     try:
         yield
     except MemoryError as err:
@@ -90,7 +91,8 @@ def _memory_advice(n: int) -> Iterator[None]:
         raise InputError(" ".join(str(err).split()) or f"not enough memory: {advice}") from None
 
 
-def _transformed(table: Table, settings: Settings) -> np.ndarray:
+def features_of(table: Table, settings: Settings) -> np.ndarray:
+    """The table's features as a matrix of floats: numbers standardised, categories one-hot."""
     features = feature_transformer(table.frame, impute=settings.impute).fit_transform(table.frame)
     return np.ascontiguousarray(features, dtype=float)
 
@@ -99,8 +101,17 @@ def _fitted(features: np.ndarray, labels: np.ndarray, settings: Settings) -> Any
     from bayes_svm import BayesSVC
 
     clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma)
-    try:
+    with refusals():
         return clf.fit(features, labels)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn a refusal of the data by the model into one line."""
+    try:
+        yield
+    except InputError:
+        raise
     except ValueError as err:
         raise InputError(f"the model could not be fitted: {' '.join(str(err).split())}") from err
 
