@@ -61,16 +61,19 @@ class Task:
         return self.gram[np.ix_(first, first)]
 
 
-def recorded(ends: dict[int, np.ndarray]) -> Callable[..., None]:
+def recorded(ends: dict[int, np.ndarray]) -> Callable[..., Any]:
     """The package's check of the paths' ends, which also leaves the coefficients in ``ends``."""
-    check = path_module.check_ends
+    verify = path_module.verify
 
-    def check_and_keep(beta: np.ndarray, *rest: Any) -> None:
-        check(beta, *rest)
-        points = rest[4]
-        ends.update({int(point): row.copy() for point, row in zip(points, beta, strict=True)})
+    def verify_and_keep(base: Any, rows: Any, removals: Any, cases: Any, reached: Any, cross: Any) -> Any:
+        for path, point in enumerate(removals.points):
+            beta = base.exact_beta.copy()
+            beta[rows.tableau.rows] += reached.changes[path]
+            beta[point] = base.problem.label[point] * removals.rest[path]
+            ends[int(point)] = beta
+        return verify(base, rows, removals, cases, reached, cross)
 
-    return check_and_keep
+    return verify_and_keep
 
 
 def task(data: str, name: str, kernel: str, C: float) -> Task:
@@ -78,7 +81,7 @@ def task(data: str, name: str, kernel: str, C: float) -> Task:
     estimator = SVC(C=C, kernel=kernel, gamma=1.0 / X.shape[1])
     machine, [solution] = machine_of(estimator, X, y)
     ends: dict[int, np.ndarray] = {}
-    with mock.patch.object(path_module, "check_ends", recorded(ends)):
+    with mock.patch.object(path_module, "verify", recorded(ends)):
         path = leave_one_out(estimator, X, y)
     retrained = leave_one_out(estimator, X, y, method="retrain")
     return Task(gram_of(X, kernel), y, C, machine.problem(0), solution, path, retrained, ends)

@@ -28,12 +28,13 @@ from validation._common import (
 )
 
 ABOUT = """\
-For every set, kernel (rbf with gamma = 1/d, linear), C in {1, 10} and 5 and 10 stratified folds: the decision
-value of every point under the machine trained without its fold, found by shrinking the whole fold to nothing along
-one path from one fit (`leave_one_out(SVC, X, y, cv=...)`), against solving every remaining problem from
-scratch (`method="retrain"`), and against scikit-learn's `cross_val_predict` with tol = 1e-6. Unstable values, whose
-intercept is not unique without the fold, are counted apart: their difference is that of two intercepts both
-optimal. Training part of the first split, standardised. Seconds include the fit; one thread each."""
+For every set, kernel (rbf with gamma = 1/d, linear), C in {1, 10} and 5 and 10 stratified folds: the
+decision value of every point under the machine trained without its fold, found by shrinking the whole fold
+to nothing along one path from one fit (`leave_one_out(SVC, X, y, cv=...)`), against solving every
+remaining problem from scratch (`method="retrain"`), and against scikit-learn's `cross_val_predict` with
+tol = 1e-6. Unstable values, whose intercept is not unique without the fold, are counted apart: their
+difference is that of two intercepts both optimal. Training part of the first split, standardised. Seconds
+include the fit; one thread each."""
 
 FAR = 1e-5
 
