@@ -147,7 +147,7 @@ def test_a_kernel_that_is_not_symmetric_is_refused():
 )
 def test_what_is_not_an_svc_is_refused(estimator):
     X, y = noisy()
-    with pytest.raises(TypeError, match=f"{type(estimator).__name__} is not an SVC or BayesSVC"):
+    with pytest.raises(TypeError, match=f"{type(estimator).__name__} is not an SVC, BayesSVC or LinearSVC"):
         machine_of(estimator, X, y)
 
 

@@ -68,8 +68,8 @@ def run(data: str, name: str, kernel: str, C: float, folds: int) -> dict[str, An
 
 def result_table(cases: list[dict[str, Any]]) -> str:
     head = (
-        "set", "kernel", "C", "folds", "points", "path", "re-trained", "unstable", "inexact", "max difference",
-        "signs that differ", "max from SVC", "share of SVC's beyond 1e-5", "signs unlike SVC's", "seconds",
+        "set", "kernel", "C", "folds", "points", "path", "re-trained", "unstable", "inexact",
+        "max difference", "signs that differ", "max from SVC", "share of SVC's beyond 1e-5", "signs unlike SVC's", "seconds",
         "SVC's",
     )  # fmt: skip
     rows = [
@@ -100,11 +100,11 @@ def main() -> None:
     values = sum(case["n"] for case in cases)
     statuses = np.concatenate([case["statuses"] for case in cases])
     page.add(
-        f"{len(cases)} problems, {values:,} values: at most {short(max(case['off'] for case in cases))} from "
-        f"re-training, {sum(case['signs'] for case in cases)} signs differ; {np.sum(statuses == 'path'):,} by "
-        f"the path, {np.sum(statuses == 're-trained'):,} re-trained, {np.sum(statuses == 'unstable'):,} "
-        f"unstable, {np.sum(statuses == 'inexact'):,} flagged inexact. Time over that of `cross_val_predict`, "
-        f"geometric mean: {geometric_mean(case['seconds'] / case['their_seconds'] for case in cases):.2f}."
+        f"{len(cases)} problems, {values:,} values: at most {short(max(case['off'] for case in cases))} "
+        f"from re-training, {sum(case['signs'] for case in cases)} signs differ; {np.sum(statuses == 'path'):,} "
+        f"by the path, {np.sum(statuses == 're-trained'):,} re-trained, {np.sum(statuses == 'unstable'):,} "
+        f"unstable, {np.sum(statuses == 'inexact'):,} flagged inexact. Time over that of "
+        f"`cross_val_predict`, geometric mean: {geometric_mean(case['seconds'] / case['their_seconds'] for case in cases):.2f}."
     )
     page.add("## Every problem", result_table(cases))
     page.finish(args.output)

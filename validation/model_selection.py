@@ -159,8 +159,8 @@ def summary(found: list[Chosen]) -> str:
     counts = ", ".join(f"{status} {count:,}" for status, count in statuses.most_common())
     return (
         f"{models:,} leave-one-out errors, {values:,} values, took {seconds / 60:.1f} minutes of one core: "
-        f"{1e6 * seconds / values:.0f} microseconds a value, training included. Statuses: {counts}. Models whose "
-        f"solution was not exact, and said so: {sum(grid.warned for grid in grids)}."
+        f"{1e6 * seconds / values:.0f} microseconds a value, training included. Statuses: {counts}. "
+        f"Models whose solution was not exact, and said so: {sum(grid.warned for grid in grids)}."
     )
 
 
