@@ -4,7 +4,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
+from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 from sklearn.utils.class_weight import compute_sample_weight
 
 from _data import awkward, noisy, three_classes
@@ -142,7 +142,7 @@ def test_a_kernel_that_is_not_symmetric_is_refused():
 
 @pytest.mark.parametrize(
     "estimator",
-    [make_pipeline(StandardScaler(), SVC()), LinearSVC(), StandardScaler(), NuSVC(), OneClassSVM(), SVR()],
+    [make_pipeline(StandardScaler(), SVC()), StandardScaler(), NuSVC(), OneClassSVM(), SVR()],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_what_is_not_an_svc_is_refused(estimator):

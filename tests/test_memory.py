@@ -14,6 +14,7 @@ def test_the_system_says_how_much_there_is():
 
 def test_the_message_says_bytes_and_what_to_do(monkeypatch):
     monkeypatch.setattr(_memory, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(_memory, "ALWAYS_THERE", 0)
     with pytest.raises(MemoryError, match=re.escape("Thing needs 2,000 bytes (0.0 GiB), and 1,000 bytes")):
         _memory.require_bytes(2000, "Thing", "Buy more.")
     _memory.require_bytes(1000, "Thing", "Buy more.")
@@ -30,12 +31,21 @@ def test_a_fit_that_does_not_fit_is_refused_before_the_kernel_is_evaluated(monke
 
     X, y = noisy(n=50)
     monkeypatch.setattr(_memory, "available_bytes", lambda: 10_000)
-    with pytest.raises(MemoryError, match=r"50 different training points needs 60,000 bytes.*Fit on"):
+    monkeypatch.setattr(_memory, "ALWAYS_THERE", 0)
+    with pytest.raises(MemoryError, match=r"50 different training points needs 22,500 bytes.*Fit on"):
         BayesSVC(kernel=kernel).fit(X, y)
+
+
+def test_what_is_always_there_is_not_asked_for(monkeypatch):
+    monkeypatch.setattr(_memory, "available_bytes", lambda: 0)
+    _memory.require_bytes(_memory.ALWAYS_THERE, "Thing", "Buy more.")
+    with pytest.raises(MemoryError, match="Thing needs"):
+        _memory.require_bytes(_memory.ALWAYS_THERE + 1, "Thing", "Buy more.")
 
 
 def test_rows_of_weight_zero_need_no_memory(monkeypatch):
     X, y = noisy(n=50)
     monkeypatch.setattr(_memory, "available_bytes", lambda: 12_000)
+    monkeypatch.setattr(_memory, "ALWAYS_THERE", 0)
     clf = BayesSVC().fit(X, y, sample_weight=np.arange(50) < 12)
     assert len(clf.solution_.beta) == 12

@@ -69,8 +69,8 @@ def run(data: str, name: str, kernel: str, C: float, folds: int) -> dict[str, An
 def result_table(cases: list[dict[str, Any]]) -> str:
     head = (
         "set", "kernel", "C", "folds", "points", "path", "re-trained", "unstable", "inexact",
-        "max difference", "signs that differ", "max from SVC", "share of SVC's beyond 1e-5", "signs unlike SVC's", "seconds",
-        "SVC's",
+        "max difference", "signs that differ", "max from SVC", "share of SVC's beyond 1e-5",
+        "signs unlike SVC's", "seconds", "SVC's",
     )  # fmt: skip
     rows = [
         [
@@ -99,12 +99,14 @@ def main() -> None:
     )
     values = sum(case["n"] for case in cases)
     statuses = np.concatenate([case["statuses"] for case in cases])
+    ratio = geometric_mean(case["seconds"] / case["their_seconds"] for case in cases)
+    differ = sum(case["signs"] for case in cases)
     page.add(
         f"{len(cases)} problems, {values:,} values: at most {short(max(case['off'] for case in cases))} "
-        f"from re-training, {sum(case['signs'] for case in cases)} signs differ; {np.sum(statuses == 'path'):,} "
+        f"from re-training, {differ} signs differ; {np.sum(statuses == 'path'):,} "
         f"by the path, {np.sum(statuses == 're-trained'):,} re-trained, {np.sum(statuses == 'unstable'):,} "
         f"unstable, {np.sum(statuses == 'inexact'):,} flagged inexact. Time over that of "
-        f"`cross_val_predict`, geometric mean: {geometric_mean(case['seconds'] / case['their_seconds'] for case in cases):.2f}."
+        f"`cross_val_predict`, geometric mean: {ratio:.2f}."
     )
     page.add("## Every problem", result_table(cases))
     page.finish(args.output)

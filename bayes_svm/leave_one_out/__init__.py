@@ -123,8 +123,8 @@ def leave_one_out(
     >>> X = scale(X)
     >>> round(leave_one_out(SVC(C=1.0), X, y).error, 4)
     0.0228
-    >>> round(leave_one_out(SVC(C=1.0), X, y, cv=10).error, 4)
-    0.0211
+    >>> round(leave_one_out(SVC(C=1.0), X, y, cv=5).f1, 3)
+    0.979
     """
     if method not in METHODS:
         raise ValueError(f"method={method!r} is not one of {METHODS}.")
