@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bayes_svm.leave_one_out.certified import Signs, leave_out_signs
-from bayes_svm.leave_one_out.readings import read_rows
+from bayes_svm.leave_one_out.readings import Wanted, plan_of_rows, read_rows
 from bayes_svm.machine import Machine, machine_of
 from bayes_svm.problem import DualProblem, copies_of_weight
 from bayes_svm.solution import DualSolution
@@ -120,7 +120,7 @@ def one_model(X: np.ndarray, y: np.ndarray, parameters: dict, repeats: int) -> d
 
 def path_of(machine: Machine, problem: DualProblem, solution: DualSolution) -> object:
     train = machine.values_on_rows(solution)
-    return read_rows(problem, solution, train, machine.weight, method="path", n_jobs=1)
+    return read_rows(problem, solution, train, plan_of_rows(problem, machine.weight), Wanted(n_jobs=1))
 
 
 def counts(name: str, signs: Signs, wrong: np.ndarray) -> dict:
