@@ -24,6 +24,8 @@ def test_certified_signs_are_the_exact_ones_and_warm_ends_at_tol(make, C):
     assert warm.kkt_residual.max() <= 1e-2
     assert certified.kernel_columns.sum() > 0
     assert np.all(exact.kernel_columns == 0)
+    assert certified.certified_share == pytest.approx(proven.mean())
+    assert exact.certified_share == 0.0
 
 
 def test_warm_values_come_closer_with_the_tolerance():
