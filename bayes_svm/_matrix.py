@@ -53,3 +53,24 @@ def smallest_of_rows(matrix, rows):
                 smallest = row[i]
         out[a] = smallest
     return out
+
+
+@compiled
+def symmetric_product(matrix, weights):
+    """``matrix @ weights`` of a symmetric matrix, reading only the rows whose weight is not 0."""
+    used = np.flatnonzero(weights)
+    out = np.zeros(matrix.shape[1])
+    a = 0
+    while a + 4 <= used.shape[0]:
+        j_0, j_1, j_2, j_3 = used[a], used[a + 1], used[a + 2], used[a + 3]
+        row_0, row_1, row_2, row_3 = matrix[j_0], matrix[j_1], matrix[j_2], matrix[j_3]
+        w_0, w_1, w_2, w_3 = weights[j_0], weights[j_1], weights[j_2], weights[j_3]
+        for i in range(out.shape[0]):
+            out[i] += (w_0 * row_0[i] + w_1 * row_1[i]) + (w_2 * row_2[i] + w_3 * row_3[i])
+        a += 4
+    while a < used.shape[0]:
+        row, weight = matrix[used[a]], weights[used[a]]
+        for i in range(out.shape[0]):
+            out[i] += weight * row[i]
+        a += 1
+    return out

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import DONE, NEVER, NO_WAY_ON, Base, Motion, Scratch, State, enter_each, follow
+from bayes_svm._matrix import symmetric_product
 from bayes_svm.problem import DualProblem, Indices, snapped
 from bayes_svm.tableau import FreeSystem, Tableau, flat_curvature, independent_points
 
@@ -115,7 +116,7 @@ def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) 
     try:
         for _ in range(MAX_ROUNDS):
             beta, free = _independent_free(problem, beta)
-            gradient = gram @ beta - targets
+            gradient = symmetric_product(gram, beta) - targets
             if len(free) == 0:
                 free = _first_to_move(beta, gradient, lower, upper)
                 if len(free) == 0:
@@ -229,7 +230,7 @@ def _round(
 def _resolved(problem: DualProblem, targets: Array, beta: Array, free: Indices) -> tuple[Array, Array]:
     """Coefficients of the free points solved anew, and the residual of every point."""
     beta, intercept = coefficients_of_partition(problem, targets, beta, free)
-    return beta, problem.gram @ beta + intercept - targets
+    return beta, symmetric_product(problem.gram, beta) + intercept - targets
 
 
 def _if_optimal(problem: DualProblem, targets: Array, beta: Array, free: Indices) -> Array | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._matrix import largest_sum
+from bayes_svm._matrix import largest_sum, symmetric_product
 from bayes_svm._smo import minimise
 from bayes_svm.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
 from bayes_svm.problem import DualProblem, Indices, bound_slack, snapped
@@ -192,7 +192,7 @@ def solve(
     """
     lower, upper = problem.lower, problem.upper
     beta = np.zeros(len(problem.label)) if start is None else start.copy()
-    gradient = problem.gram @ beta - problem.label
+    gradient = symmetric_product(problem.gram, beta) - problem.label
     budget = max(20_000, 100 * len(beta)) if max_iter < 0 else max_iter
     violation, steps = minimise(problem.gram, beta, gradient, lower, upper, tol, budget)
     unpolished = beta, np.flatnonzero((beta > lower) & (beta < upper))
@@ -236,7 +236,7 @@ def _assemble(
 ) -> DualSolution:
     """Intercept, values, and how exact they are, for given coefficients."""
     lower, upper = problem.lower, problem.upper
-    kernel_part = problem.gram @ beta
+    kernel_part = symmetric_product(problem.gram, beta)
     low, high = intercept_interval(beta, kernel_part - problem.label, lower, upper)
     intercept = (low + high) / 2
     margin = bound_slack(beta, problem.bound)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bayes_svm._matrix import block, largest_sum, mirror_lower, smallest_of_rows
+from bayes_svm._matrix import block, largest_sum, mirror_lower, smallest_of_rows, symmetric_product
 
 random = np.random.default_rng(0)
 A = random.normal(size=(9, 9))
@@ -33,3 +33,9 @@ def test_mirror_lower_leaves_the_rest():
 def test_smallest_of_rows():
     rows = np.array([4, 0, 4])
     np.testing.assert_array_equal(smallest_of_rows(A, rows), A[rows].min(axis=1))
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 9])
+def test_symmetric_product_is_the_product(count):
+    weights = random.normal(size=9) * (np.arange(9) < count)
+    np.testing.assert_allclose(symmetric_product(A, weights), A @ weights, atol=1e-13)

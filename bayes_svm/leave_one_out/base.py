@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import Base
-from bayes_svm._matrix import block
+from bayes_svm._matrix import block, symmetric_product
 from bayes_svm._memory import require_bytes
 from bayes_svm.leave_one_out._shrink import Start, Tolerance
 from bayes_svm.polish import coefficients_of_partition, margin_targets, state_at
@@ -44,7 +44,7 @@ class PathBase:
         self.system = FreeSystem(problem.gram, free, problem.shift)
         if len(solution.free):
             self.beta, intercept = coefficients_of_partition(problem, targets, solution.beta, free)
-            self.residual = problem.gram @ self.beta + intercept - targets
+            self.residual = symmetric_product(problem.gram, self.beta) + intercept - targets
         else:
             self.beta = solution.beta
             self.residual = self.exact_residual + problem.label - targets
@@ -67,7 +67,7 @@ class Rows:
     outside: Indices  # points that are no rows, the nearest to the margin first
     distance: Array  # their distances from it
     free_rest: Array  # kernel values between the free points and the other rows
-    free_outside: Array  # the same with the points outside
+    free_outside: NDArray[np.float32]  # the same with the points outside, for a first check
     loop: Base
     start: Start
 
@@ -111,7 +111,7 @@ class Rows:
             outside=outside,
             distance=distance[order],
             free_rest=block(problem.gram, free, others),
-            free_outside=block(problem.gram, free, outside),
+            free_outside=block(problem.gram, free, outside).astype(np.float32),
             loop=Base(tableau.W, is_in, lower, upper, flat),
             start=start,
         )

@@ -28,13 +28,13 @@ __all__ = ["Paths"]
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-BATCH = 256  # cases whose ends are verified together: the unit of parallel work
+BATCH = 128  # cases whose ends are verified together: the unit of parallel work
 CAPACITY = 128  # changes of the partition one path may keep
 MANY_MEMBERS = 24  # a case that moves more points than this has too many changes for the shared tableau
 MAX_EVENTS = 20_000
 ALL_ROWS = 300  # up to this many points all are in the tableau
-NEAR, MANY_ROWS, NEARER = 0.25, 1000, 0.15  # else the free ones, those whose residual is within this
-# of the margin (of many points, each moves the others less),
+NEAR = 0.25  # else the free ones, those whose residual is within this of the margin, the less the
+MANY_ROWS, SHRINKS = 1000, 0.15  # more points there are beyond this, by this power,
 MAX_TABLEAUS = 4  # and, in up to this many rounds, those that this left out wrongly
 
 
@@ -67,7 +67,8 @@ class Paths:
         residual = self._base.residual
         if len(residual) <= ALL_ROWS:
             return np.ones(len(residual), dtype=bool)
-        return np.abs(residual) <= (NEAR if len(residual) <= MANY_ROWS else NEARER)
+        near = NEAR * min(1.0, MANY_ROWS / len(residual)) ** SHRINKS
+        return np.asarray(np.abs(residual) <= near)
 
     @cached_property
     def _rows(self) -> Rows:

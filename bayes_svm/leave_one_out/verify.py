@@ -9,6 +9,8 @@ this is not enough are verified on every point.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,6 +30,7 @@ Mask = NDArray[np.bool_]
 
 VERIFIED = 1e-8  # KKT residual, relative to the scale, up to which a path's end is accepted,
 PRECISE = 1e-12  # where beyond this it is no more than rounding
+SINGLE = 1e-5  # share of the summands that single precision is sure of
 
 
 def verify(
@@ -146,21 +149,53 @@ def _verify_outside(
         return np.asarray(good), rows.outside[:0]
     # Farther points are out of reach: those outside are in the order of their distance.
     n_near = int(np.searchsorted(rows.distance, reach[doubtful].max(), side="right"))
-    near, distance = rows.outside[:n_near], rows.distance[:n_near]
+    # First in single precision, and again in double where that is too coarse to tell.
+    mass = np.abs(delta[doubtful]).sum(axis=1) * length**2 + np.abs(ends.intercepts[doubtful]) + 1.0
+    side = _side_after(base, rows, removals, ends, touched, delta, doubtful, n_near, np.float32)
+    settled = (side > SINGLE * mass[:, None]).all(axis=1)
+    good[doubtful[settled]] = True
+    again = doubtful[~settled]
+    if len(again) == 0:
+        return np.asarray(good), rows.outside[:0]
+    side = _side_after(base, rows, removals, ends, touched, delta, again, n_near, np.float64)
+    wrong = side <= -max(PRECISE * base.scale, SETTLED_ROUNDING * base.rounding)
+    good[again] = ~wrong.any(axis=1)
+    return np.asarray(good), rows.outside[:n_near][wrong.any(axis=0)]
+
+
+def _side_after(
+    base: PathBase,
+    rows: Rows,
+    removals: Removals,
+    ends: Ends,
+    touched: Indices,
+    delta: Array,
+    paths: Indices,
+    n_near: int,
+    precision: type[np.floating[Any]],
+) -> NDArray[Any]:
+    """Distance of the nearest points outside from the margin at the ends, negative on the wrong side.
+
+    Infinite for a path's own members.
+    """
+    near = rows.outside[:n_near]
     # The free points change on every path: their part of the kernel matrix is at hand.
     others = np.flatnonzero(~np.isin(touched, base.system.free))
-    after = _of_free(rows, touched, delta[doubtful]) @ rows.free_outside[:, :n_near]
-    after += delta[np.ix_(doubtful, others)] @ block(base.problem.gram, touched[others], near)
-    after += ends.intercepts[doubtful, None]
-    after *= np.where(base.exact_residual[near] > 0, 1.0, -1.0)
-    after += distance
+    if precision is np.float32:
+        free_part = rows.free_outside[:, :n_near]
+    else:
+        free_part = block(base.problem.gram, base.system.free, near)
+    side = _of_free(rows, touched, delta[paths]).astype(precision) @ free_part
+    cross = block(base.problem.gram, touched[others], near)
+    side += delta[np.ix_(paths, others)].astype(precision) @ cross.astype(precision, copy=False)
+    side += ends.intercepts[paths, None].astype(precision)
+    side *= np.where(base.exact_residual[near] > 0, 1.0, -1.0).astype(precision)
+    side += rows.distance[:n_near].astype(precision)
     rank = np.full(len(rows.position), n_near)
     rank[near] = np.arange(n_near)
-    own = np.flatnonzero(np.isin(removals.case, doubtful) & (rank[removals.points] < n_near))
-    after[np.searchsorted(doubtful, removals.case[own]), rank[removals.points[own]]] = np.inf
-    wrong = after <= -max(PRECISE * base.scale, SETTLED_ROUNDING * base.rounding)
-    good[doubtful] = ~wrong.any(axis=1)
-    return np.asarray(good), near[wrong.any(axis=0)]
+    own = np.flatnonzero(np.isin(removals.case, paths) & (rank[removals.points] < n_near))
+    side[np.searchsorted(paths, removals.case[own]), rank[removals.points[own]]] = np.inf
+    return side
 
 
 def _of_free(rows: Rows, touched: Indices, delta: Array) -> Array:
