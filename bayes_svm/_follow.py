@@ -118,9 +118,8 @@ def solve_factorised(A, pivots, x, size):
 def factorise_changed(W, changed, n_changed, A, pivots):
     """LU factors of the map from inputs to positions of the changed points; False if singular."""
     for c in range(n_changed):
-        row = W[changed[c]]
         for a in range(n_changed):
-            A[a, c] = row[changed[a]]
+            A[a, c] = W[changed[c], changed[a]]
     return factorise(A, pivots, n_changed)
 
 
@@ -132,16 +131,15 @@ def combine(W, start, changed, weights, n_changed, out):
         out[i] = start[i]
     a = 0
     while a + 4 <= n_changed:
-        row_0, row_1 = W[changed[a]], W[changed[a + 1]]
-        row_2, row_3 = W[changed[a + 2]], W[changed[a + 3]]
+        j_0, j_1, j_2, j_3 = changed[a], changed[a + 1], changed[a + 2], changed[a + 3]
         w_0, w_1, w_2, w_3 = weights[a], weights[a + 1], weights[a + 2], weights[a + 3]
         for i in range(size):
-            out[i] += (w_0 * row_0[i] + w_1 * row_1[i]) + (w_2 * row_2[i] + w_3 * row_3[i])
+            out[i] += (w_0 * W[j_0, i] + w_1 * W[j_1, i]) + (w_2 * W[j_2, i] + w_3 * W[j_3, i])
         a += 4
     while a < n_changed:
-        row, weight = W[changed[a]], weights[a]
+        j, weight = changed[a], weights[a]
         for i in range(size):
-            out[i] += weight * row[i]
+            out[i] += weight * W[j, i]
         a += 1
 
 
@@ -281,7 +279,10 @@ def follow(base, motion, state, n_changed, end, max_events, scratch):
             n_in -= 1
             just_left = np.int64(point)
         else:
-            n_in, n_changed, just_left = _enter_from_bound(base, point, state, n_in, n_changed, scratch)
+            beta, sense = base.lower[point], 1.0
+            if state.at_upper[point]:
+                beta, sense = base.upper[point], -1.0
+            n_in, n_changed, just_left = _enter(base, point, beta, sense, state, n_in, n_changed, scratch)
 
 
 @compiled
@@ -385,14 +386,6 @@ def _enter(base, i, beta, sense, state, n_in, n_changed, scratch):
         return n_in + 1, _put_in(base, i, beta, state, n_changed), -1
     n_changed, leaving = _exchange(base, i, beta, sense, own, state, n_changed, scratch)
     return n_in, n_changed, leaving
-
-
-@compiled
-def _enter_from_bound(base, i, state, n_in, n_changed, scratch):
-    """As :func:`_enter`, for a point at a bound."""
-    if state.at_upper[i]:
-        return _enter(base, i, base.upper[i], -1.0, state, n_in, n_changed, scratch)
-    return _enter(base, i, base.lower[i], 1.0, state, n_in, n_changed, scratch)
 
 
 @compiled

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayes_svm._compiled import compiled
+
+Array = NDArray[np.float64]
 
 
 @compiled
@@ -30,7 +33,11 @@ def largest_sum(matrix, weights):
             row = matrix[j]
             for i in range(sums.shape[0]):
                 sums[i] += weight * abs(row[i])
-    return sums.max()
+    largest = 0.0
+    for i in range(sums.shape[0]):
+        if sums[i] > largest:
+            largest = sums[i]
+    return largest
 
 
 @compiled
@@ -55,10 +62,15 @@ def smallest_of_rows(matrix, rows):
     return out
 
 
-@compiled
-def symmetric_product(matrix, weights):
+def symmetric_product(matrix: Array, weights: Array) -> Array:
     """``matrix @ weights`` of a symmetric matrix, reading only the rows whose weight is not 0."""
-    used = np.flatnonzero(weights)
+    product: Array = _sum_of_rows(matrix, weights, np.flatnonzero(weights))
+    return product
+
+
+@compiled
+def _sum_of_rows(matrix, weights, used):
+    """``weights[used] @ matrix[used]``, four rows at a time."""
     out = np.zeros(matrix.shape[1])
     a = 0
     while a + 4 <= used.shape[0]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -12,12 +11,15 @@ from joblib.parallel import get_active_backend
 __all__ = ["run_all"]
 
 
-def run_all(n_jobs: int | None, calls: Iterable[Any], shared: list[Any]) -> list[Any]:
+def run_all(n_jobs: int | None, calls: list[Any], shared: list[Any]) -> list[Any]:
     """Results of joblib's ``calls``, by threads, or by what ``joblib.parallel_config`` says.
 
     A dask cluster is sent the ``shared`` arguments once, each worker its copy before the work
     starts: what a lost worker was doing is done by another.
     """
+    if len(calls) == 1:  # nothing to share out
+        function, arguments, options = calls[0]
+        return [function(*arguments, **options)]
     with _sending(shared):
         results: list[Any] = Parallel(n_jobs=n_jobs, prefer="threads")(calls)
         return results
