@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,8 @@ from .report.data import InputError
 __all__ = ["main"]
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
+DATA_HELP = "CSV with a header, UTF-8, may be gzipped"
+TARGET_HELP = "the column with the classes"
 STEPS = 6  # of one report: reading, four of `make_report`, writing
 
 
@@ -39,8 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as err:
         _say(f"bayes-svm: {' '.join(str(err).split())}\n", sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        _say("bayes-svm: interrupted\n", sys.stderr)
+    except KeyboardInterrupt as err:
+        _say(f"bayes-svm: {str(err) or 'interrupted'}\n", sys.stderr)
         return 130
 
 
@@ -63,10 +66,8 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         "Fit an SVM to a table and write a report: error with intervals, calibration, thresholds, the most "
         "surprising rows. Without a file the breast cancer data embedded in scikit-learn is used."
     )
-    parser.add_argument(
-        "data", nargs="?", metavar="data.csv", help="CSV with a header, UTF-8, may be gzipped"
-    )
-    parser.add_argument("--target", metavar="COL", help="the column with the classes")
+    parser.add_argument("data", nargs="?", metavar="data.csv", help=DATA_HELP)
+    parser.add_argument("--target", metavar="COL", help=TARGET_HELP)
     parser.add_argument(
         "--output", metavar="FILE", help="where to write (default bayes-svm-report.html or .json)"
     )
@@ -96,14 +97,27 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 def _add_loo(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Leave every row of a table out: one line for each with its label, the decision value of the machine "
-        "trained on all rows and of that trained without it, the probability, and how it was found. Finished "
-        "values are kept in FILE.partial until all are known."
+        "trained on all rows and of that trained without it (above 0 for the class whose probability stands "
+        "beside them; for more than two classes a column for each), the probability, and how the value was "
+        "found. Finished values are kept in FILE.partial until all are known; FILE itself is written last, "
+        "and is the same whether there was an interruption or not."
     )
-    parser.add_argument("data", metavar="data.csv", help="CSV with a header, UTF-8, may be gzipped")
-    parser.add_argument("--target", metavar="COL", required=True, help="the column with the classes")
+    parser.add_argument("data", metavar="data.csv", help=DATA_HELP)
+    parser.add_argument("--target", metavar="COL", required=True, help=TARGET_HELP)
     parser.add_argument("--output", metavar="FILE", default="bayes-svm-loo.csv", help="default %(default)s")
-    parser.add_argument("--resume", action="store_true", help="go on where an interrupted run stopped")
-    parser.add_argument("--n-jobs", type=_jobs, default=None, metavar="N", help="threads (default 1)")
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with the values in FILE.partial, which must be of the same data, options and version; "
+        "begin where there is none. Without --resume a FILE.partial is refused, never overwritten",
+    )
+    parser.add_argument(
+        "--n-jobs",
+        type=_jobs,
+        default=None,
+        metavar="N",
+        help="threads (default 1; -1 for all cores); the values do not depend on it",
+    )
     _add_model(parser)
     parser.set_defaults(run=_loo)
 
@@ -111,31 +125,31 @@ def _add_loo(parser: argparse.ArgumentParser) -> None:
 def _loo(arguments: argparse.Namespace) -> int:
     """Run `bayes-svm loo`; everything that can be refused at once is, before the fit."""
     from .report import data
-
-    output = Path(arguments.output)
-    _check_output(output, arguments.data)
-    table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
-    from .report.loo_table import check_partial, write_loo
+    from .report.loo_table import check_partial, complete_of, partial_of, write_loo
     from .report.record import Settings
 
+    output = Path(arguments.output)
+    for path in (output, partial_of(output), complete_of(output)):
+        _check_output(path, arguments.data)
+    if output.exists() and not output.is_file():  # a device, which would be replaced by a file
+        raise InputError(f"{str(output)!r} is not a regular file; give --output a file name")
     check_partial(output, arguments.resume)
     settings = Settings(arguments.C, arguments.kernel, arguments.gamma, arguments.impute)
     try:
-        with _bar("{percentage:3.0f}%|{bar:20}| {desc}") as bar:
-
-            def step(name: str, count: int) -> None:
-                bar.set_description_str(name)
-                bar.update(count)
-
-            n_problems = len(set(table.labels.tolist()))
-            bar.total = len(table.labels) * (1 if n_problems == 2 else n_problems)
-            found = write_loo(table, settings, output, version=_version(), n_jobs=arguments.n_jobs, step=step)
+        with _bar() as show:
+            show("reading the table", 0, 1)
+            table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
+            summary = write_loo(
+                table, settings, output, version=_version(), n_jobs=arguments.n_jobs, show=show
+            )
     except KeyboardInterrupt:
-        _say("bayes-svm: interrupted; the same command with --resume goes on\n", sys.stderr)
-        return 130
-    except OSError as err:
-        raise _not_written(output, err.strerror) from None
-    _say(found + f"Written: {output}\n", sys.stdout)
+        if not partial_of(output).exists():
+            raise
+        kept = str(partial_of(output))
+        raise KeyboardInterrupt(
+            f"interrupted; finished values are in {kept!r}: the same command with --resume goes on"
+        ) from None
+    _say(summary + f"Written: {output}\n", sys.stdout)
     return 0
 
 
@@ -201,43 +215,35 @@ def _same_file(one: str | Path, other: str | Path) -> bool:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call before each step, which moves the bar."""
-    with _bar("{percentage:3.0f}%|{bar:20}| {desc}") as bar:
-        bar.total, started = total, False
-
-        def step(name: str) -> None:
-            nonlocal started
-            bar.update(int(started))
-            started = True
-            bar.set_description_str(name)
-
-        yield step
+    """Yield a function to call before each of some steps."""
+    with _bar() as show:
+        done = itertools.count()
+        yield lambda name: show(name, next(done), total)
 
 
 @contextmanager
-def _bar(form: str) -> Iterator[Any]:
-    """A progress bar on a terminal; one that shows nothing in a pipe, or without tqdm."""
-    try:
-        if not sys.stderr.isatty():
-            raise ModuleNotFoundError
-        from tqdm import tqdm
-    except ModuleNotFoundError:  # the bar is a nicety: the work is done without the extra
-        yield _NoBar()
+def _bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function that shows what is done next and how much of all is; on a terminal only."""
+    tqdm = _tqdm() if sys.stderr.isatty() else None
+    if tqdm is None:
+        yield lambda name, done, total: None
         return
+    form = "{percentage:3.0f}%|{bar:20}| {desc}"
     with tqdm(total=1, file=sys.stderr, leave=False, bar_format=form) as bar:
-        yield bar
+
+        def show(name: str, done: int, total: int) -> None:
+            bar.n, bar.total = done, total
+            bar.set_description_str(name)
+
+        yield show
 
 
-class _NoBar:
-    """Takes what a bar is told, and shows nothing."""
-
-    total = 0
-
-    def update(self, count: int) -> None:
-        """Some steps done."""
-
-    def set_description_str(self, text: str) -> None:
-        """What is being done."""
+def _tqdm() -> Any:
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError:  # the bar is a nicety: the JSON report works without the extra
+        return None
+    return tqdm
 
 
 def _jobs(text: str) -> int:

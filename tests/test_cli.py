@@ -114,13 +114,13 @@ def test_the_input_is_not_overwritten(table, capsys):
 
 def test_missing_template_engine(here, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    assert "the report needs jinja2: run pip install 'bayes-svm[report]'" in refused(capsys, "report")
+    assert "this command needs jinja2: run pip install 'bayes-svm[report]'" in refused(capsys, "report")
 
 
 def test_missing_pandas(table, capsys, monkeypatch):
     name = table()
     monkeypatch.setitem(sys.modules, "pandas", None)
-    assert "the report needs pandas: run pip install 'bayes-svm[report]'" in refused(
+    assert "this command needs pandas: run pip install 'bayes-svm[report]'" in refused(
         capsys, "report", name, "--target", "kind"
     )
 

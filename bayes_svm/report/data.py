@@ -57,7 +57,7 @@ class Table:
 
 
 def needs(module: str) -> Any:
-    """Import an optional dependency of the report, or say how to install it."""
+    """Import an optional dependency of the command, or say how to install it."""
     import importlib
 
     try:
@@ -65,7 +65,7 @@ def needs(module: str) -> Any:
     except ModuleNotFoundError as err:
         if err.name != module:
             raise
-        raise InputError(f"the report needs {module}: run pip install 'bayes-svm[report]'") from None
+        raise InputError(f"this command needs {module}: run pip install 'bayes-svm[report]'") from None
 
 
 def breast_cancer_table() -> Table:
@@ -234,7 +234,7 @@ def _check_classes(labels: np.ndarray, target: str) -> None:
     if len(classes) > MAX_CLASSES:
         raise InputError(
             f"the target {_short(target)} has {len(classes)} different values in {len(labels)} rows, more "
-            f"than the {MAX_CLASSES} classes a report can show; choose a --target with classes, or group them"
+            f"than the {MAX_CLASSES} classes a table may have; choose a --target with classes, or group them"
         )
     if counts.min() == 1:
         single = [str(label) for label in classes[counts == 1]]

@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,20 @@ import numpy as np
 
 from .content import as_notes, features_of, memory_advice, refusals
 from .data import InputError, Table
+from .partial import Partial, keeps_values
 from .record import Settings
 
-__all__ = ["check_partial", "partial_of", "write_loo"]
+__all__ = ["check_partial", "complete_of", "partial_of", "write_loo"]
 
 
 def partial_of(output: Path) -> Path:
     """The file that keeps finished values while the command runs."""
     return output.with_name(output.name + ".partial")
+
+
+def complete_of(output: Path) -> Path:
+    """The file that becomes the output once it is complete."""
+    return output.with_name(output.name + ".partial.csv")
 
 
 def check_partial(output: Path, resume: bool) -> None:
@@ -34,7 +40,8 @@ def check_partial(output: Path, resume: bool) -> None:
     """
     if partial_of(output).exists() and not resume:
         raise InputError(
-            f"an interrupted run left {str(partial_of(output))!r}: add --resume to go on, or delete it"
+            f"an interrupted run left {str(partial_of(output))!r}: add --resume to go on, or delete it to "
+            "start over"
         )
 
 
@@ -45,7 +52,7 @@ def write_loo(
     *,
     version: str,
     n_jobs: int | None = None,
-    step: Callable[[str, int], None] = lambda name, count: None,
+    show: Callable[[str, int, int], None] = lambda name, done, total: None,
 ) -> str:
     """Leave every row out and write the CSV; return lines that say what was found.
 
@@ -60,87 +67,41 @@ def write_loo(
     version : str
         Of the package, which the partial file must come from too.
     n_jobs : int, optional
-    step : callable
-        Called with what was done and the number of rows done by it.
+    show : callable
+        Called with the name of what is done next, the number of values known and that of all.
 
     Raises
     ------
     InputError
-        If the data are refused, do not fit into memory, or are not those of the partial file.
+        If the data are refused, do not fit into memory, or are not those of the partial file; if
+        the disk fails.
     """
     from bayes_svm import BayesSVC
     from bayes_svm._threads import one_blas_thread
-    from bayes_svm.leave_one_out import warn_if_inexact
-    from bayes_svm.solution import solve
 
-    features = features_of(table, settings)
     notes = list(table.notes)
     with as_notes(notes), memory_advice(len(table.labels)), refusals(), one_blas_thread():
-        clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma, n_jobs=n_jobs)
+        features = features_of(table, settings)
+        clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma)
         machine = clf._machine(features, table.labels, None)
-        solutions = [
-            solve(machine.problem(k), tol=clf.tol, max_iter=clf.max_iter) for k in range(machine.n_problems)
-        ]
-        for solution in solutions:
-            warn_if_inexact(solution)
-        step("fitted", 0)
-        shape = (len(table.labels), machine.n_problems)
-        with _Partial(
-            partial_of(output), _fingerprint(features, table.labels, settings, version), shape
-        ) as kept:
-            _leave_out(machine, solutions, kept, n_jobs, step)
-            text = _csv(clf, machine, solutions, table.labels, kept)
-    complete = output.with_name(output.name + ".new")
-    complete.write_text(text, encoding="utf-8", newline="")
-    os.replace(complete, output)
-    partial_of(output).unlink()
-    wrong = _error(machine, kept.values)
-    found = f"{len(table.labels)} rows left out; leave-one-out error {wrong:.4f}\n"
-    return found + "".join(f"Note: {note}\n" for note in dict.fromkeys(notes))
-
-
-class _Partial:
-    """Values found so far, in memory and in a file that survives the process."""
-
-    def __init__(self, path: Path, fingerprint: str, shape: tuple[int, int]) -> None:
-        self.path, self.fingerprint = path, fingerprint
-        self.values, self.status = np.full(shape, np.nan), np.full(shape, "", dtype="<U10")
-
-    def __enter__(self) -> _Partial:
-        lines = self.path.read_text(encoding="utf-8").split("\n")[:-1] if self.path.exists() else []
-        if lines and lines[0] != self._header():
-            raise InputError(
-                f"{str(self.path)!r} is of other data, options or version: give the same, or delete it"
-            )
-        for line in lines[1:]:  # what follows the last end of line was cut off, and is not there
-            problem, row, value, status = line.split(",")
-            self.values[int(row), int(problem)] = float(value)
-            self.status[int(row), int(problem)] = status
-        self._file = self.path.open("w", encoding="utf-8", newline="")
-        self._write([self._header(), *lines[1:]])
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
-
-    def missing(self, problem: int) -> np.ndarray:
-        """Rows without a value."""
-        return np.flatnonzero(self.status[:, problem] == "")
-
-    def add(self, problem: int, rows: np.ndarray, values: np.ndarray, status: np.ndarray) -> None:
-        """Keep some values."""
-        self.values[rows, problem], self.status[rows, problem] = values, status
-        self._write(
-            f"{problem},{row},{value!r},{how}"
-            for row, value, how in zip(rows.tolist(), values.tolist(), status.tolist(), strict=True)
+        found = Partial(
+            partial_of(output),
+            _fingerprint(features, table.labels, settings, version),
+            (len(table.labels), machine.n_problems),
         )
-
-    def _header(self) -> str:
-        return json.dumps({"bayes-svm loo": self.fingerprint})
-
-    def _write(self, lines: Any) -> None:
-        self._file.write("".join(f"{line}\n" for line in lines))
-        self._file.flush()
+        show("fitting", found.n_known, found.values.size)
+        solutions = _solved(clf, machine)
+        show("leaving each row out", found.n_known, found.values.size)
+        for _ in _parts(machine, solutions, found, n_jobs):
+            show("leaving each row out", found.n_known, found.values.size)
+        text = _csv(clf, machine, solutions, table.labels, found)
+    with keeps_values(output):
+        complete_of(output).write_text(text, encoding="utf-8", newline="")
+        os.replace(complete_of(output), output)
+        partial_of(output).unlink(missing_ok=True)
+    wrong = _error(machine, found.values)
+    summary = f"{len(table.labels)} rows left out; leave-one-out error {wrong:.4f}\n"
+    return summary + "".join(f"note: {note}\n" for note in dict.fromkeys(notes))
 
 
 def _fingerprint(features: np.ndarray, labels: np.ndarray, settings: Settings, version: str) -> str:
@@ -150,42 +111,54 @@ def _fingerprint(features: np.ndarray, labels: np.ndarray, settings: Settings, v
     return digest.hexdigest()
 
 
-def _leave_out(
-    machine: Any, solutions: list[Any], kept: _Partial, n_jobs: int | None, step: Callable[[str, int], None]
-) -> None:
-    """Find the values that are missing, part after part."""
+def _solved(clf: Any, machine: Any) -> list[Any]:
+    from bayes_svm.leave_one_out import warn_if_inexact
+    from bayes_svm.solution import solve
+
+    solutions = [
+        solve(machine.problem(k), tol=clf.tol, max_iter=clf.max_iter) for k in range(machine.n_problems)
+    ]
+    for solution in solutions:
+        warn_if_inexact(solution)
+    return solutions
+
+
+def _parts(machine: Any, solutions: list[Any], found: Partial, n_jobs: int | None) -> Iterator[None]:
+    """Find the values that are missing; yields after each part of them."""
     from bayes_svm.leave_one_out.readings import Wanted, iterate_rows, plan_of_rows
 
     for k, solution in enumerate(solutions):
-        missing = kept.missing(k)
-        step("found before", len(kept.values) - len(missing))
         problem = machine.problem(k)
-        plan = plan_of_rows(problem, machine.weight)
-        for rows, part in iterate_rows(problem, solution, plan, Wanted(n_jobs=n_jobs), rows=missing):
-            new = np.isin(rows, missing)
-            kept.add(k, rows[new], part.values[new], part.status[new])
-            step("leaving rows out", int(new.sum()))
+        plan, wanted = plan_of_rows(problem, machine.weight), Wanted(n_jobs=n_jobs)
+        # A part may hold values that are known already: they are found again to the last bit.
+        for rows, part in iterate_rows(problem, solution, plan, wanted, rows=found.missing(k)):
+            found.add(k, rows, part.values, part.status)
+            yield
 
 
-def _csv(clf: Any, machine: Any, solutions: list[Any], labels: np.ndarray, kept: _Partial) -> str:
+def _csv(clf: Any, machine: Any, solutions: list[Any], labels: np.ndarray, found: Partial) -> str:
     """The table: row, label, values, probabilities, status."""
     from bayes_svm.links import class_log_odds, fit_sigmoids, log_probabilities
 
     names = [str(name) for name in machine.classes]
     binary = len(names) == 2
-    loo = kept.values[:, 0] if binary else kept.values
+    loo = found.values[:, 0] if binary else found.values
     links = fit_sigmoids(loo, machine.y, machine.row_bound / clf.C, clf.smoothing)
     probability = np.exp(log_probabilities(class_log_odds(links, loo, None)))
     whole = np.column_stack([machine.values_on_rows(solution) for solution in solutions])
     columns: dict[str, Any] = {"row": np.arange(1, len(labels) + 1), "label": labels}
     endings = [""] if binary else [f"_{name}" for name in names]
-    for title, values in (("decision_value", whole), ("loo_value", kept.values)):
+    for title, values in (("decision_value", whole), ("loo_value", found.values)):
         columns.update({title + ending: values[:, k] for k, ending in enumerate(endings)})
     shown = [1] if binary else range(len(names))
     columns.update({f"probability_{names[k]}": probability[:, k] for k in shown})
-    columns.update({f"status{ending}": kept.status[:, k] for k, ending in enumerate(endings)})
+    columns.update({f"status{ending}": found.status[:, k] for k, ending in enumerate(endings)})
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    # Python's writer quotes a carriage return only where lines end with one; readers end lines there.
+    returns = any("\r" in name for name in names)
+    writer = csv.writer(
+        text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    )
     writer.writerow(columns)
     writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
     return text.getvalue()

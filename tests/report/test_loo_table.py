@@ -1,7 +1,10 @@
 """`bayes-svm loo`: the same numbers as the estimator, also after an interruption."""
 
 import csv
+import errno
 import importlib
+import io
+import itertools
 import os
 import signal
 import subprocess
@@ -19,6 +22,9 @@ from bayes_svm.report.data import read_table
 from bayes_svm.report.record import Settings
 
 readings = importlib.import_module("bayes_svm.leave_one_out.readings")
+
+PARTIAL = Path("bayes-svm-loo.csv.partial")
+OUTPUT = Path("bayes-svm-loo.csv")
 
 
 @pytest.fixture
@@ -56,6 +62,11 @@ def fitted(**parameters):
     return data.labels, features, BayesSVC(**parameters).fit(features, data.labels)
 
 
+def n_kept():
+    """Values in the partial file, which is not there before the first."""
+    return PARTIAL.read_text().count("\n") - 1 if PARTIAL.exists() else 0
+
+
 def interrupted_after(parts, monkeypatch):
     """Let the next run stop as by Ctrl-C after some parts of at most seven cases."""
     monkeypatch.setattr(readings, "PART", 7)
@@ -86,7 +97,7 @@ def test_two_classes_as_the_estimator_has_them(table, capsys):
         np.testing.assert_array_equal([float(row[name]) for row in rows], values)
     assert [row["status"] for row in rows] == clf.leave_one_out_.status.tolist()
     assert f"leave-one-out error {clf.leave_one_out_.error:.4f}" in capsys.readouterr().out
-    assert not Path("bayes-svm-loo.csv.partial").exists()
+    assert not PARTIAL.exists()
 
 
 def test_several_classes_have_columns_of_their_own(table):
@@ -113,9 +124,9 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(table, monkeypatch, capsys
     assert run("--output", "whole.csv") == 0
     original = interrupted_after(parts, monkeypatch)
     assert run() == 130
-    assert "--resume goes on" in capsys.readouterr().err
-    kept = Path("bayes-svm-loo.csv.partial").read_text().count("\n") - 1
+    kept = n_kept()
     assert (kept > 0) == (parts > 0)
+    assert ("--resume goes on" in capsys.readouterr().err) == (parts > 0)
     asked = []
 
     def counted(*arguments, **options):
@@ -125,7 +136,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(table, monkeypatch, capsys
 
     monkeypatch.setattr(readings, "iterate_rows", counted)
     assert run("--resume") == 0
-    assert Path("bayes-svm-loo.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
     assert len(asked) == 30 * n_classes * (1 if n_classes == 2 else n_classes) - kept
 
 
@@ -135,39 +146,55 @@ def test_a_line_that_was_cut_off_is_found_again(table, monkeypatch):
     assert run("--output", "whole.csv") == 0
     original = interrupted_after(3, monkeypatch)
     assert run() == 130
-    partial = Path("bayes-svm-loo.csv.partial")
-    partial.write_text(partial.read_text()[:-9])
+    PARTIAL.write_text(PARTIAL.read_text()[:-9])
     monkeypatch.setattr(readings, "iterate_rows", original)
     assert run("--resume") == 0
-    assert Path("bayes-svm-loo.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
 
 
-def test_a_process_that_is_killed_loses_no_finished_value(table):
+def test_a_process_that_is_killed_loses_no_finished_value(table, monkeypatch):
     table(rows=40)
+    monkeypatch.setattr(readings, "PART", 7)
     assert run("--output", "whole.csv") == 0
     slow = (
         "import importlib, time\n"
         "readings = importlib.import_module('bayes_svm.leave_one_out.readings')\n"
         "from bayes_svm.cli import main\n"
-        "original = readings.iterate_rows\n"
+        "original, readings.PART = readings.iterate_rows, 7\n"
         "def slowly(*a, **o):\n"
-        "    for part in original(*a, **o):\n"
+        "    for count, part in enumerate(original(*a, **o)):\n"
+        "        time.sleep(60 if count == 3 else 0)\n"
         "        yield part\n"
-        "        time.sleep(60)\n"
         "readings.iterate_rows = slowly\n"
         "main(['loo', 'data.csv', '--target', 'kind'])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", slow])
-    partial = Path("bayes-svm-loo.csv.partial")
     deadline = time.monotonic() + 60
-    while not (partial.exists() and partial.read_text().count("\n") > 1) and time.monotonic() < deadline:
+    while n_kept() < 21 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert partial.read_text().count("\n") > 1
-    assert not Path("bayes-svm-loo.csv").exists()
+    assert 21 <= n_kept() < 80
+    assert not OUTPUT.exists()
     assert run("--resume") == 0
-    assert Path("bayes-svm-loo.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
+
+
+def test_an_interruption_while_the_output_is_written_loses_nothing(table, monkeypatch):
+    table()
+    assert run("--output", "whole.csv") == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", interrupt)
+        assert run() == 130
+    assert n_kept() == 60
+    assert not OUTPUT.exists()
+    assert run("--resume") == 0
+    assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
+    assert sorted(os.listdir()) == ["bayes-svm-loo.csv", "data.csv", "whole.csv"]
+
+
+def interrupt(*arguments, **options):
+    raise KeyboardInterrupt
 
 
 def refused(capsys, *options):
@@ -183,10 +210,131 @@ def test_what_an_interrupted_run_left_is_not_written_over(table, monkeypatch, ca
     interrupted_after(2, monkeypatch)
     run()
     capsys.readouterr()
-    before = Path("bayes-svm-loo.csv.partial").read_bytes()
+    before = PARTIAL.read_bytes()
     assert "add --resume to go on, or delete it" in refused(capsys)
     assert "is of other data, options or version" in refused(capsys, "--resume", "--C", "3")
-    assert Path("bayes-svm-loo.csv.partial").read_bytes() == before
+    assert PARTIAL.read_bytes() == before
+
+
+@pytest.mark.parametrize("change", ["features", "labels", "version"])
+def test_what_is_of_something_else_is_refused_before_the_fit(table, monkeypatch, capsys, change):
+    table()
+    interrupted_after(2, monkeypatch)
+    run()
+    capsys.readouterr()
+    lines = Path("data.csv").read_text().splitlines()
+    if change == "features":
+        lines[1], lines[3] = lines[3], lines[1]  # of one class
+    elif change == "labels":
+        lines[1], lines[2] = lines[1][:-1] + "b", lines[2][:-1] + "a"
+    else:
+        monkeypatch.setattr("bayes_svm.cli._version", lambda: "99")
+    Path("data.csv").write_text("\n".join(lines))
+    monkeypatch.setattr("bayes_svm.solution.solve", lambda *arguments, **options: pytest.fail("solved"))
+    assert "is of other data, options or version" in refused(capsys, "--resume")
+
+
+@pytest.mark.parametrize(
+    "line", ["0,1,2.5\n", "0,1,much,path\n", "0,900,1.0,path\n", "7,1,1.0,path\n", "\xff\n"]
+)
+def test_a_damaged_partial_file_is_refused(table, monkeypatch, capsys, line):
+    table()
+    original = interrupted_after(2, monkeypatch)
+    run()
+    capsys.readouterr()
+    monkeypatch.setattr(readings, "iterate_rows", original)
+    PARTIAL.write_bytes(PARTIAL.read_bytes() + line.encode("latin-1"))
+    before = PARTIAL.read_bytes()
+    assert "is damaged: delete it to start over" in refused(capsys, "--resume")
+    assert PARTIAL.read_bytes() == before
+
+
+def test_the_same_file_is_gone_on_with_after_a_second_interruption(table, monkeypatch):
+    table()
+    monkeypatch.setattr(readings, "PART", 7)
+    assert run("--output", "whole.csv") == 0
+    original = interrupted_after(3, monkeypatch)
+    assert run() == 130
+    first = n_kept()
+    PARTIAL.write_bytes(PARTIAL.read_bytes() + b"0,59,1.2")
+    assert run("--resume") == 130
+    assert first < n_kept() < 60
+    monkeypatch.setattr(readings, "iterate_rows", original)
+    assert run("--resume") == 0
+    assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
+
+
+@pytest.mark.parametrize("size", [0, 12])
+def test_a_header_cut_off_begins_anew_but_a_file_of_something_else_does_not(table, monkeypatch, capsys, size):
+    table()
+    monkeypatch.setattr(readings, "PART", 7)
+    assert run("--output", "whole.csv") == 0
+    original = interrupted_after(2, monkeypatch)
+    run()
+    capsys.readouterr()
+    monkeypatch.setattr(readings, "iterate_rows", original)
+    PARTIAL.write_bytes(PARTIAL.read_bytes()[:size] + b"#")
+    assert "is of other data" in refused(capsys, "--resume")
+    PARTIAL.write_bytes(PARTIAL.read_bytes()[:size])
+    interrupted_after(2, monkeypatch)
+    assert run("--resume") == 130
+    assert n_kept() == 14
+    monkeypatch.setattr(readings, "iterate_rows", original)
+    assert run("--resume") == 0
+    assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
+
+
+def test_a_full_disk_is_one_line_and_what_was_found_stays(table, monkeypatch, capsys):
+    table()
+    monkeypatch.setattr(readings, "PART", 7)
+    original, count = Path.open, itertools.count()
+
+    def full(path, *arguments, **options):
+        if path == PARTIAL and next(count) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return original(path, *arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", full)
+        line = refused(capsys)
+    assert "No space left on device" in line
+    assert "--resume goes on" in line
+    assert n_kept() == 21
+    assert run("--resume") == 0
+
+
+def test_places_that_cannot_be_written_are_refused(table, capsys):
+    table()
+    Path("out.csv.partial").mkdir()
+    assert "'out.csv.partial' is a directory" in refused(capsys, "--output", "out.csv", "--resume")
+    assert "File name too long" in refused(capsys, "--output", "a" * 250)
+    os.mkfifo("pipe")
+    assert "'pipe' is not a regular file" in refused(capsys, "--output", "pipe")
+    os.rename("data.csv", "out.csv.partial.csv")
+    os.rmdir("out.csv.partial")
+    assert main(["loo", "out.csv.partial.csv", "--target", "kind", "--output", "out.csv"]) == 2
+    assert "is the data itself" in capsys.readouterr().err
+
+
+def test_labels_with_ends_of_lines_are_read_back(table):
+    names = ["one\rtwo", "three\nfour"]
+    table(names=names)
+    assert run() == 0
+    assert [row["label"] for row in written()] == names * 30
+
+
+def test_progress_counts_values_on_a_terminal(table, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    table()
+    monkeypatch.setattr(readings, "PART", 7)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert run() == 0
+    shown = sys.stderr.getvalue()
+    for text in ("reading the table", "fitting", "12%", "100%", "leaving each row out"):
+        assert text in shown
 
 
 def test_to_resume_nothing_is_to_begin(table):
@@ -229,4 +377,4 @@ def test_a_warning_is_a_note(table, capsys):
     rows = "".join(f"{random.normal():.3f},{'ab'[k % 2]}\n" for k in range(40))
     Path("data.csv").write_text("size,kind\n" + rows)
     assert run("--C", "1e-4") == 0
-    assert "Note: The decision values do not separate the classes" in capsys.readouterr().out
+    assert "note: The decision values do not separate the classes" in capsys.readouterr().out
