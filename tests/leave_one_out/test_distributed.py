@@ -14,6 +14,7 @@ from bayes_svm import leave_one_out
 
 distributed = pytest.importorskip("distributed")
 path = importlib.import_module("bayes_svm.leave_one_out.path")
+readings = importlib.import_module("bayes_svm.leave_one_out.readings")
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,7 @@ def client():
 @pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr(path, "BATCH", 8)
+    monkeypatch.setattr(readings, "PART", 32)
 
 
 def same(one, other):
@@ -54,7 +56,7 @@ def test_a_cluster_gives_the_serial_numbers_and_is_sent_the_tableau_once(client,
     with joblib.parallel_config(backend="dask"):
         spread = leave_one_out(MACHINE, X, Y, n_jobs=-1)
     same(spread, serial)
-    assert (serial.status == "path").sum() > 40  # several batches
+    assert (serial.status == "path").sum() > 40  # several parts of several batches
     assert sent.count("Rows") == 1
     assert sent.count("PathBase") == 1
 
