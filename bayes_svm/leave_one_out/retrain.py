@@ -42,8 +42,12 @@ def retrain(
         As in :func:`bayes_svm.solution.solve`.
     """
     remaining = replace(problem, bound=case.bounds(problem, 0))
-    seed = None if start is None else _seeded(remaining, start)
-    solution = solve(remaining, tol=TIGHT if problem.convex else LOOSE, max_iter=max_iter, start=seed)
+    tol = TIGHT if problem.convex else LOOSE
+    seeds = [None] if start is None else [_seeded(remaining, start), None]
+    for seed in seeds:  # from zero, where the way from the whole solution did not lead to the last digit
+        solution = solve(remaining, tol=tol, max_iter=max_iter, start=seed)
+        if solution.exact or not problem.convex:
+            break
     status = "inexact" if not solution.exact else "re-trained" if solution.stable else "unstable"
     return outcome_of(solution, case, status, cross, events=solution.pivots)
 
