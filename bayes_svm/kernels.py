@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 KernelFunction = Callable[[Any, Any], Any]
 
 TILE = 256  # rows and columns of a kernel matrix computed at a time: they stay in the cache
+FEW = 16  # rows whose kernel matrix is computed for its diagonal: a call costs more than the rest of it
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
@@ -281,7 +282,10 @@ class Kernel:
         if self.function == "rbf":
             return np.ones(X.shape[0])
         if callable(self.function):
-            return np.array([float(self(X[i : i + 1], X[i : i + 1])[0, 0]) for i in range(X.shape[0])])
+            if hasattr(self.function, "diag"):  # as the kernels of sklearn.gaussian_process have
+                return self._finite(np.asarray(self.function.diag(X), dtype=np.float64))
+            parts = [X[start : start + FEW] for start in range(0, X.shape[0], FEW)]
+            return np.concatenate([np.empty(0), *(np.diagonal(self(part, part)) for part in parts)])
         with np.errstate(over="ignore", invalid="ignore"):
             return self._finite(self._of_inner_products(squared_lengths(X)))
 

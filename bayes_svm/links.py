@@ -1,56 +1,108 @@
-"""From decision values (and their variance) to probabilities."""
+"""From decision values, and how uncertain they are, to probabilities."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, expit, log_expit, log_ndtr, logsumexp
-from sklearn.exceptions import ConvergenceWarning
+from scipy.special import erfcx, log_expit, log_ndtr, logit, logsumexp
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from bayes_svm.calibration import SigmoidLink, fit_dumais, fit_sigmoid
 
 __all__ = [
+    "LINK_NAMES",
+    "CalibratorLink",
+    "ClippedLink",
+    "HingeLink",
     "KwokLink",
     "Link",
+    "ModeratedLink",
     "SigmoidLink",
+    "Uncertainty",
     "class_log_odds",
-    "fit_sigmoid",
-    "fit_sigmoids",
+    "fit_links",
     "log_probabilities",
 ]
 
 Array = NDArray[np.float64]
 
+LINK_NAMES = ("moderated", "sigmoid", "kwok", "hinge", "clipped", "dumais")
+ENOUGH = 0.05  # share of the least information about a training point from which on nothing is moderated
+TIE = 1e-9  # log-odds that are all but 0
+
+
+class Uncertainty(NamedTuple):
+    """Posterior and prior variance of decision values, arrays of their shape."""
+
+    variance: Array
+    prior: Array
+
+    @property
+    def information(self) -> Array:
+        """What the data say about each value: ``1 / variance - 1 / prior``, infinite where it is known."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            known = 1.0 / self.variance - 1.0 / self.prior
+        return np.asarray(np.where(self.variance > 0.0, np.maximum(0.0, known), np.inf))
+
+    def column(self, k: int) -> Uncertainty:
+        """Of the k-th of several machines."""
+        return Uncertainty(self.variance[:, k], self.prior[:, k])
+
 
 class Link(Protocol):
-    """Log-odds of the positive class from a decision value and its posterior variance."""
+    """Log-odds of the positive class from a decision value and how uncertain it is."""
 
     needs_variance: bool
 
-    def log_odds(self, values: Array, variance: Array | None = None) -> Array:
+    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
         """Log-odds of the positive class."""
         ...
 
 
 @dataclass(frozen=True)
-class SigmoidLink:
-    r"""Platt's sigmoid: ``p(+ | f) = 1 / (1 + exp(-(slope f + offset)))``, slope at least 0.
+class ModeratedLink:
+    r"""Platt's sigmoid, moderated where the data say less than about any point they hold.
+
+    .. math:: \log \frac{p(+)}{p(-)} = (A f(x) + B) \min \left( 1, \frac{I(x)}{I_0} \right),
+              \qquad I(x) = \frac{1}{s^2(x)} - \frac{1}{k(x, x) / \lambda}
+
+    The information I is the precision that the data add to the prior's about f(x), in Kwok's
+    posterior; :math:`I_0` is a twentieth of the least about any training point that is left out itself. Among
+    the data nothing is moderated, and the sigmoid is as well calibrated as without; away from
+    them the probability goes to 1/2, with any kernel: with a polynomial one f grows, but the
+    information falls as its square.
 
     Parameters
     ----------
-    slope, offset : float
+    sigmoid : SigmoidLink
+    reference : float
+        The information :math:`I_0`; 0 moderates nothing.
     """
 
-    slope: float
-    offset: float
-    needs_variance = False
+    sigmoid: SigmoidLink
+    reference: float
+    needs_variance = True
 
-    def log_odds(self, values: Array, variance: Array | None = None) -> Array:
-        """``slope * values + offset``; the variance is not used."""
-        return np.asarray(self.slope * values + self.offset)
+    @classmethod
+    def of(cls, sigmoid: SigmoidLink, left_out: Uncertainty | None) -> ModeratedLink:
+        """From the uncertainty about training points, each left out itself."""
+        known = np.empty(0) if left_out is None else left_out.information
+        known = known[np.isfinite(known)]
+        return cls(sigmoid, ENOUGH * float(known.min()) if len(known) else 0.0)
+
+    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
+        """The sigmoid's log-odds times the factor; without an uncertainty they are the sigmoid's."""
+        log_odds = self.sigmoid.log_odds(values)
+        if uncertainty is None or self.reference == 0.0:
+            return log_odds
+        moderated = log_odds * np.minimum(1.0, uncertainty.information / self.reference)
+        # Where nothing is known, the predicted class stays what it is.
+        return np.where(np.abs(moderated) < TIE, np.clip(log_odds, -TIE, TIE), moderated)
 
 
 @dataclass(frozen=True)
@@ -65,10 +117,10 @@ class KwokLink:
 
     needs_variance = True
 
-    def log_odds(self, values: Array, variance: Array | None = None) -> Array:
+    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
         """Log-odds for decision values a and variances s^2; s = 0 is the unmoderated output."""
         a = np.asarray(values, dtype=np.float64)
-        s = np.zeros_like(a) if variance is None else np.sqrt(np.asarray(variance, dtype=np.float64))
+        s = np.zeros_like(a) if uncertainty is None else np.sqrt(uncertainty.variance)
         return np.asarray(_log_mean_likelihood(a, s) - _log_mean_likelihood(-a, s))
 
 
@@ -88,114 +140,123 @@ def _log_mean_likelihood(a: Array, s: Array) -> Array:
     return np.asarray(np.where(s > 0, np.logaddexp(below, log_ndtr(margin)), hinge))
 
 
-def fit_sigmoid(values: Array, positive: NDArray[np.bool_], weight: Array, smoothing: float) -> SigmoidLink:
-    r"""Fit Platt's sigmoid by Newton's method, on smoothed targets.
+@dataclass(frozen=True)
+class HingeLink:
+    r"""The unmoderated estimate (Kwok 1999, equation 16).
 
-    .. math:: t_+ = \frac{N_+ + h}{N_+ + 2h}, \qquad t_- = \frac{h}{N_- + 2h}
-
-    Parameters
-    ----------
-    values : array of shape (n_samples,)
-        Decision values of points that the machine has not seen.
-    positive : array of bool of shape (n_samples,)
-    weight : array of shape (n_samples,)
-    smoothing : float
-        h. Platt's choice is 1; less is better for leave-one-out values, which are many: 0.25
-        was best on average over 13 data sets.
-
-    Returns
-    -------
-    SigmoidLink
-        With slope 0, the share of the positives, if the values rank the classes no better than chance.
-
-    Warns
-    -----
-    UserWarning
-        If the prior is returned.
-    ConvergenceWarning
-        If Newton's method does not end.
-
-    References
-    ----------
-    Platt 1999; Lin, Lin and Weng, Machine Learning 68, 2007, for the stable evaluation.
+    .. math:: p(+) = \frac{e^{-[1 - a]_+}}{e^{-[1 - a]_+} + e^{-[1 + a]_+}}
     """
-    n_positive, n_negative = float(weight[positive].sum()), float(weight[~positive].sum())
-    target = np.where(
-        positive,
-        (n_positive + smoothing) / (n_positive + 2 * smoothing),
-        smoothing / (n_negative + 2 * smoothing),
-    )
-    mean = np.average(values, weights=weight)
-    spread = float(np.sqrt(np.average((values - mean) ** 2, weights=weight)))
-    prior = float(np.log(n_positive / n_negative))
-    if spread <= 1e-12 * max(1.0, float(np.abs(values).max())):
-        slope = 0.0
-    else:
-        slope, offset = _newton((values - mean) / spread, target, weight, prior)
-        slope /= spread
-    if slope <= 0.0:
-        warnings.warn(
-            "The decision values do not separate the classes: the class prior is returned as the "
-            "probability. Check the features' scale, C and the kernel's parameters.",
-            UserWarning,
-            stacklevel=4,
-        )
-        return SigmoidLink(slope=0.0, offset=prior)
-    return SigmoidLink(slope=slope, offset=float(offset - slope * mean))
+
+    needs_variance = False
+
+    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
+        """``[1 + a]_+ - [1 - a]_+``."""
+        return np.asarray(np.maximum(0.0, 1.0 + values) - np.maximum(0.0, 1.0 - values))
 
 
-def _cross_entropy(score: Array, target: Array, weight: Array) -> float:
-    return float(weight @ (np.logaddexp(0.0, score) - target * score))
+@dataclass(frozen=True)
+class ClippedLink:
+    """The decision value clipped to [-1, 1] as a probability, ``(1 + a) / 2``: 0 and 1 are certain."""
+
+    needs_variance = False
+
+    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
+        """Infinite from the margin on."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(logit((1.0 + np.clip(values, -1.0, 1.0)) / 2.0))
 
 
-def _newton(values: Array, target: Array, weight: Array, offset: float) -> tuple[float, float]:
-    """Slope and offset of least cross-entropy, by Newton's method with step halving."""
-    design = np.column_stack([values, np.ones_like(values)])
-    parameters = np.array([0.0, offset])
-    loss = _cross_entropy(design @ parameters, target, weight)
-    for _ in range(100):
-        probability = expit(design @ parameters)
-        gradient = design.T @ (weight * (probability - target))
-        curvature = weight * probability * (1 - probability)
-        hessian = design.T @ (curvature[:, None] * design)
-        hessian[np.diag_indices(2)] += 1e-14 * weight.sum()
-        step = np.linalg.solve(hessian, gradient)
-        # Convergence is quadratic: after a full step from here what is left is rounding.
-        last = gradient @ step <= 1e-12 * loss
-        length = 1.0
-        while length > 1e-10:
-            trial = parameters - length * step
-            trial_loss = _cross_entropy(design @ trial, target, weight)
-            if last or trial_loss <= loss:
-                break
-            length /= 2
-        parameters, loss = trial, trial_loss
-        if last:
-            break
-    else:
-        warnings.warn(
-            "The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning, stacklevel=5
-        )
-    return float(parameters[0]), float(parameters[1])
+@dataclass(frozen=True)
+class CalibratorLink:
+    """A scikit-learn classifier or regressor of one feature, fitted to tell the positive class."""
+
+    calibrator: Any
+    needs_variance = False
+
+    @classmethod
+    def fit(
+        cls, calibrator: Any, values: Array, positive: NDArray[np.bool_], weight: Array
+    ) -> CalibratorLink:
+        """A clone of ``calibrator`` fitted on decision values.
+
+        Raises
+        ------
+        ValueError
+            If rows have different weights and it takes none.
+        """
+        fitted = clone(calibrator)
+        features = values[:, None] if hasattr(fitted, "predict_proba") else values
+        if has_fit_parameter(fitted, "sample_weight"):
+            return cls(fitted.fit(features, positive.astype(int), sample_weight=weight))
+        if np.ptp(weight) > 0:
+            raise ValueError(f"link={calibrator} takes no sample weights: use another, or equal weights.")
+        return cls(fitted.fit(features, positive.astype(int)))
+
+    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
+        """Log-odds of the calibrator's probability, which double precision keeps from 0 and 1."""
+        if hasattr(self.calibrator, "predict_proba"):
+            probability = self.calibrator.predict_proba(values[:, None])[:, 1]
+        else:
+            probability = np.asarray(self.calibrator.predict(values), dtype=np.float64)
+            if not np.isfinite(probability).all():
+                raise ValueError(
+                    f"link={self.calibrator} gives NaN beyond the values it was fitted on: an "
+                    'IsotonicRegression needs out_of_bounds="clip".'
+                )
+        least = np.finfo(float).eps
+        return np.asarray(logit(np.clip(probability, least, 1.0 - least)))
 
 
-def fit_sigmoids(values: Array, y: NDArray[np.intp], weight: Array, smoothing: float) -> list[SigmoidLink]:
-    """One sigmoid for (n,) values of two classes, or one per column of (n, n_classes).
+def fit_links(
+    link: Any,
+    values: Array,
+    y: NDArray[np.intp],
+    weight: Array,
+    smoothing: float,
+    left_out: Uncertainty | None = None,
+) -> list[Link]:
+    """One link for (n,) decision values of two classes, or one per column of (n, n_classes).
 
     Parameters
     ----------
+    link : str or estimator
+        One of :data:`LINK_NAMES`, or a scikit-learn classifier or regressor of one feature.
     values : array of shape (n_samples,) or (n_samples, n_classes)
+        Decision values of points that the machine has not seen.
     y : array of shape (n_samples,)
         Class numbers.
     weight : array of shape (n_samples,)
     smoothing : float
+        Of the sigmoid's targets, as in :func:`bayes_svm.calibration.fit_sigmoid`.
+    left_out : Uncertainty, optional
+        About ``values``, for a moderated link.
     """
     if values.ndim == 1:
-        return [fit_sigmoid(values, y == 1, weight, smoothing)]
-    return [fit_sigmoid(values[:, k], y == k, weight, smoothing) for k in range(values.shape[1])]
+        return [_fit_link(link, values, y == 1, weight, smoothing, left_out)]
+    parts = [None if left_out is None else left_out.column(k) for k in range(values.shape[1])]
+    return [_fit_link(link, values[:, k], y == k, weight, smoothing, part) for k, part in enumerate(parts)]
 
 
-def class_log_odds(links: Sequence[Link], values: Array, variance: Array | None) -> Array:
+def _fit_link(
+    link: Any,
+    values: Array,
+    positive: NDArray[np.bool_],
+    weight: Array,
+    smoothing: float,
+    left_out: Uncertainty | None,
+) -> Link:
+    formulas: dict[str, Link] = {"kwok": KwokLink(), "hinge": HingeLink(), "clipped": ClippedLink()}
+    if not isinstance(link, str):
+        return CalibratorLink.fit(link, values, positive, weight)
+    if link in formulas:
+        return formulas[link]
+    if link == "dumais":
+        return fit_dumais(values, positive, weight)
+    sigmoid = fit_sigmoid(values, positive, weight, smoothing)
+    return sigmoid if link == "sigmoid" else ModeratedLink.of(sigmoid, left_out)
+
+
+def class_log_odds(links: Sequence[Link], values: Array, uncertainty: Uncertainty | None) -> Array:
     """Log-odds of the positive class (one link), or of every class against the rest.
 
     Parameters
@@ -204,17 +265,17 @@ def class_log_odds(links: Sequence[Link], values: Array, variance: Array | None)
         One for two classes, otherwise one per class.
     values : array of shape (n_samples,) or (n_samples, n_classes)
         Decision values.
-    variance : array like values, or None
+    uncertainty : Uncertainty of arrays like values, or None
 
     Returns
     -------
     array of the shape of ``values``
     """
     if values.ndim == 1:
-        return links[0].log_odds(values, variance)
+        return links[0].log_odds(values, uncertainty)
     return np.column_stack(
         [
-            link.log_odds(values[:, k], None if variance is None else variance[:, k])
+            link.log_odds(values[:, k], None if uncertainty is None else uncertainty.column(k))
             for k, link in enumerate(links)
         ]
     )
@@ -234,4 +295,6 @@ def log_probabilities(log_odds: Array) -> Array:
     if log_odds.ndim == 1:
         return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
     logs = log_expit(log_odds)
+    none = np.isneginf(logs).all(axis=1)  # every class ruled out: they are equals
+    logs[none] = 0.0
     return np.asarray(logs - logsumexp(logs, axis=1, keepdims=True))

@@ -8,43 +8,142 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky, eigh, eigvalsh, qr, solve_triangular
 from scipy.special import expit
 
+from bayes_svm._matrix import block
+from bayes_svm._memory import require_bytes
 from bayes_svm.kernels import Kernel
 from bayes_svm.machine import Machine
-from bayes_svm.problem import DualProblem, copies_of_weight
+from bayes_svm.problem import DualProblem, Indices, copies_of_weight
 from bayes_svm.solution import DualSolution
 
-__all__ = ["Posterior", "hinge_curvature", "left_out_variance", "posterior_of"]
+__all__ = [
+    "Eigensystem",
+    "Posterior",
+    "hinge_curvature",
+    "left_out_variance",
+    "posterior_of",
+]
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 SHARPNESS = 3.0  # eta: the hinge is smoothed over about 1 / eta of the margin
+SMOOTHINGS = ("swish", "softplus")
+BLOCK_BYTES = 2**26
+INDEFINITE = 1e-8  # negative eigenvalue, relative to the largest, that is more than rounding
 NEGLIGIBLE = 1e-10  # curvature, relative to the largest, below which a point tells nothing
 
 
-def hinge_curvature(margin: Array, sharpness: float = SHARPNESS) -> Array:
-    r"""Second derivative of the softplus hinge at ``u = 1 - y f``.
+def hinge_curvature(margin: Array, smoothing: str = "swish", sharpness: float = SHARPNESS) -> Array:
+    r"""Curvature of the smoothed hinge at ``u = 1 - y f``, never below 0.
 
-    .. math:: r(u) = \eta \, \sigma(\eta u) (1 - \sigma(\eta u))
+    .. math:: \text{swish: } \; u \sigma(\eta u), \quad
+              r(u) = \max(0, \; u \sigma''(\eta u) + 2 \sigma'(\eta u)); \qquad
+              \text{softplus: } \; \tfrac{1}{\eta} \log(1 + e^{\eta u}), \quad
+              r(u) = \eta \, \sigma (1 - \sigma)
 
-    The softplus :math:`\frac{1}{\eta} \log(1 + e^{\eta u})` is convex everywhere; the smoothing
-    :math:`u \sigma(\eta u)` of the paper has negative curvature beyond ``eta |u| = 2.4``.
+    with :math:`\sigma(u) = 1 / (1 + e^{-\eta u})`. The first is Kwok's (below his equation 12),
+    negative where ``eta |u| > 2.4`` and cut there: only points near the margin carry curvature,
+    so that its cost follows their number. The second is positive everywhere.
 
     Parameters
     ----------
     margin : array
         ``y f``.
+    smoothing : {"swish", "softplus"}, default="swish"
     sharpness : float
         eta.
     """
-    s = expit(sharpness * (1.0 - margin))
-    return np.asarray(sharpness * s * (1.0 - s))
+    u = sharpness * (1.0 - margin)
+    s = expit(u)
+    slope = sharpness * s * (1.0 - s)
+    if smoothing == "softplus":
+        return np.asarray(slope)
+    return np.asarray(np.maximum(0.0, slope * (2.0 - u * np.tanh(u / 2.0))))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Eigensystem:
+    r"""Eigensystem of the Hessian :math:`A = \lambda I + \sum_i r_i z_i z_i'` (Kwok, eq. 12 to 15).
+
+    .. math:: v_l = c_l \sum_i \mu_{li} z_i, \qquad \rho_l \mu_l = \tilde K \mu_l, \qquad
+              \tilde K_{ij} = r_i K_{ij}, \qquad c_l = \left( \rho_l \sum_i \mu_{li}^2 / r_i \right)^{-1/2}
+
+    Solved in the similar symmetric form ``D K D``, ``D = R^(1/2)``.
+
+    Parameters
+    ----------
+    values : array of shape (n_kept,)
+        Eigenvalues rho, descending.
+    directions : array of shape (n_active, n_kept)
+        ``c_l mu_l``: ``k_a(x) @ directions`` are the coordinates ``v_l' z(x)``.
+    lam : float
+        lambda.
+    error : float
+        Largest relative error of a variance due to the eigenvalues left out.
+    """
+
+    values: Array
+    directions: Array
+    lam: float
+    error: float
+
+    @classmethod
+    def of(cls, gram: Array, curvature: Array, lam: float, tolerance: float = 0.0) -> Eigensystem:
+        """Eigenvalues above ``tolerance * lam``, and above rounding.
+
+        Parameters
+        ----------
+        gram : array of shape (n_active, n_active)
+        curvature : array of shape (n_active,)
+            r, above 0.
+        lam : float
+        tolerance : float
+            Relative error that may be made in a variance: leaving out the eigenvalue rho makes
+            one of at most ``rho / lambda``.
+
+        Raises
+        ------
+        MemoryError
+            If it does not fit.
+        """
+        require_bytes(
+            3 * gram.nbytes, f"The eigensystem of {len(gram)} points", "Raise C, or fit on fewer points."
+        )
+        root = np.sqrt(curvature)
+        values, vectors = eigh(root[:, None] * gram * root, check_finite=False)
+        rounding = len(values) * np.finfo(float).eps * max(float(values[-1]), 0.0) if len(values) else 0.0
+        kept = np.flatnonzero(values > max(tolerance * lam, rounding))[::-1]
+        dropped = float(values[: len(values) - len(kept)].max(initial=0.0))
+        directions = root[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+        return cls(values[kept], directions, lam, max(dropped, 0.0) / lam)
+
+    @property
+    def n_parameters(self) -> float:
+        """Effective number of parameters, ``gamma = sum rho / (lambda + rho)``."""
+        return float(np.sum(self.values / (self.lam + self.values)))
+
+    def variance(self, diagonal: Array, cross: Array, spanned_only: bool = False) -> Array:
+        """Variance of the decision value, of which Kwok's equation 15 is the spanned part.
+
+        Parameters
+        ----------
+        diagonal : array of shape (n_samples,)
+            ``k(x, x)``.
+        cross : array of shape (n_samples, n_active)
+        spanned_only : bool
+            Leave out the part of ``z(x)`` outside the span of the data. Far from the data an
+            rbf kernel's variance is then 0, which says certainty: for reproduction only.
+        """
+        coordinates = np.square(cross @ self.directions)
+        variance = (coordinates / (self.lam + self.values)).sum(axis=1)
+        if not spanned_only:
+            variance += np.maximum(0.0, diagonal - coordinates.sum(axis=1)) / self.lam
+        return np.asarray(variance)
+
+
+@dataclass(frozen=True, eq=False)
 class Posterior:
     r"""Gaussian approximation of the posterior of the weight vector.
 
@@ -52,7 +151,7 @@ class Posterior:
               = \frac{1}{\lambda} \left( k(x, x) - k_a' (\lambda R^{-1} + K_{aa})^{-1} k_a \right)
 
     with :math:`\lambda = 1/C` and a the points with curvature r > 0. This is the full form:
-    far from the data it tends to the prior's ``C k(x, x)``, where the truncated form of the
+    far from the data it tends to the prior's ``C k(x, x)``, where the spanned form of the
     paper (equation 15) tends to 0, certainty.
 
     Parameters
@@ -60,6 +159,8 @@ class Posterior:
     kernel : Kernel
     rows : array or CSR matrix of shape (n_active, n_features)
         The active points.
+    points : array of shape (n_active,)
+        Their numbers among the points of the dual problem.
     numbers : array of shape (n_active,)
         Their row numbers in the training data, for a precomputed kernel.
     curvature : array of shape (n_active,)
@@ -70,6 +171,7 @@ class Posterior:
 
     kernel: Kernel
     rows: Any
+    points: Indices
     numbers: Indices
     curvature: Array
     lam: float
@@ -77,53 +179,87 @@ class Posterior:
     @cached_property
     def _factor(self) -> Array:
         """Cholesky factor of ``lambda I + D K_aa D``, ``D = R^(1/2)``."""
+        n_active = len(self.curvature)
+        require_bytes(
+            16 * n_active**2,
+            f"The posterior of {n_active} points near the margin",
+            "Raise C, so that fewer are, or fit on fewer points.",
+        )
         root = np.sqrt(self.curvature)
-        scaled = root[:, None] * self.kernel(self.rows, self.rows) * root
+        scaled = self.kernel(self.rows, self.rows)
+        scaled *= root
+        scaled *= root[:, None]
         scaled[np.diag_indices_from(scaled)] += self.lam
-        return np.asarray(cholesky(scaled, lower=True, overwrite_a=True, check_finite=False))
+        try:
+            return np.asarray(cholesky(scaled, lower=True, check_finite=False))
+        except np.linalg.LinAlgError:
+            # A lambda below the rounding of the kernel's part: its eigenvalues are at least lambda.
+            values, vectors = eigh(scaled, check_finite=False)
+            if values[0] < -INDEFINITE * values[-1]:
+                raise ValueError(
+                    f"The kernel {self.kernel} is not positive semi-definite on the training points: it has "
+                    "no posterior variance. Choose another kernel."
+                ) from None
+            half = vectors * np.sqrt(np.maximum(values, self.lam))
+            return np.asarray(qr(half.T, mode="r", check_finite=False)[0][: len(half)].T)
 
-    def _variance(self, diagonal: Array, cross: Array) -> Array:
+    @property
+    def definite(self) -> bool:
+        """Whether the kernel is positive semi-definite on the active points, up to rounding."""
+        if self.kernel.positive_semidefinite or len(self.points) == 0:
+            return True
+        values = eigvalsh(self.kernel(self.rows, self.rows), check_finite=False)
+        return bool(values[0] >= -INDEFINITE * values[-1])
+
+    def variance_of(self, diagonal: Array, cross: Array) -> Array:
+        """Variance at points, given ``k(x, x)`` and the kernel values with the active points.
+
+        Parameters
+        ----------
+        diagonal : array of shape (n_samples,)
+        cross : array of shape (n_samples, n_active)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        if cross.shape[1] == 0:
+            return diagonal / self.lam
         half = solve_triangular(
             self._factor, np.sqrt(self.curvature)[:, None] * cross.T, lower=True, check_finite=False
         )
-        return np.asarray(np.maximum(0.0, diagonal - np.square(half).sum(axis=0)) / self.lam)
+        return np.asarray(np.maximum(0.0, diagonal - np.einsum("ij,ij->j", half, half)) / self.lam)
 
-    def variance(self, X: Any) -> Array:
+    def variance(self, X: Any, diagonal: Array | None = None) -> Array:
         """Variance of the decision value at every row of X, in blocks of bounded memory.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
+        diagonal : array of shape (n_samples,), optional
+            ``k(x, x)``, if known.
 
         Returns
         -------
         array of shape (n_samples,)
         """
-        diagonal = self.kernel.diagonal(X)
+        diagonal = self.kernel.diagonal(X) if diagonal is None else diagonal
         result = np.empty(X.shape[0])
         for block, cross in self.kernel.blocks(X, self.rows, self.numbers):
-            result[block] = self._variance(diagonal[block], cross)
+            result[block] = self.variance_of(diagonal[block], cross)
         return result
 
-    def variance_without_own_row(self, X: Any, curvature: Array) -> Array:
-        """Variance at rows of the training data, each without itself: ``s^2 / (1 - r s^2)``.
 
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-        curvature : array of shape (n_samples,)
-            The part of the curvature that goes with the row.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        variance = self.variance(X)
-        left = np.maximum(1.0 - curvature * variance, np.finfo(float).eps)
-        return np.asarray(np.minimum(variance / left, self.kernel.diagonal(X) / self.lam))
-
-
-def posterior_of(machine: Machine, problem: DualProblem, solution: DualSolution, C: float) -> Posterior:
+def posterior_of(
+    machine: Machine,
+    problem: DualProblem,
+    solution: DualSolution,
+    C: float,
+    *,
+    smoothing: str = "swish",
+    sharpness: float = SHARPNESS,
+    max_rows: int | None = None,
+) -> Posterior:
     """Posterior at a solution; points of negligible curvature are left out.
 
     Parameters
@@ -133,9 +269,16 @@ def posterior_of(machine: Machine, problem: DualProblem, solution: DualSolution,
     solution : DualSolution
     C : float
         ``lambda = 1 / C``; points count with ``bound / C``, their weight.
+    smoothing : {"swish", "softplus"}
+    sharpness : float
+        As in :func:`hinge_curvature`.
+    max_rows : int, optional
+        Keep this many of the active points at most, evenly spaced: a sketch, which knows less.
     """
-    curvature = solution.bound / C * hinge_curvature(solution.label * solution.values)
+    curvature = solution.bound / C * hinge_curvature(solution.label * solution.values, smoothing, sharpness)
     active = np.flatnonzero(curvature > NEGLIGIBLE * curvature.max())
+    if max_rows is not None and len(active) > max_rows:
+        active = active[np.linspace(0, len(active) - 1, max_rows).round().astype(np.intp)]
     first_row = np.full(len(curvature), -1, dtype=np.intp)
     rows = np.flatnonzero(problem.group >= 0)[::-1]
     first_row[problem.group[rows]] = rows
@@ -143,25 +286,48 @@ def posterior_of(machine: Machine, problem: DualProblem, solution: DualSolution,
     return Posterior(
         kernel=machine.kernel,
         rows=np.empty((0, 0)) if machine.kernel.precomputed else machine.X[numbers],
+        points=active,
         numbers=numbers,
         curvature=curvature[active],
         lam=1.0 / C,
     )
 
 
-def left_out_variance(
-    machine: Machine, posteriors: list[Posterior], solutions: list[DualSolution], C: float
-) -> Array:
-    """Posterior variance at every training row without one copy of the row itself.
+def left_out_variance(machine: Machine, problem: DualProblem, posterior: Posterior, C: float) -> Array:
+    r"""Posterior variance at every training row without one copy of the row itself.
+
+    .. math:: s_{(-i)}^2 = \frac{s_i^2}{1 - r_i s_i^2}
+
+    Rows that are none of the posterior's points, as most are of a sketch, have nothing to leave out.
+
+    Parameters
+    ----------
+    machine : Machine
+    problem : DualProblem
+        One of the machine's.
+    posterior : Posterior
+        At its solution.
+    C : float
 
     Returns
     -------
-    array of shape (n_samples,) or (n_samples, n_classes)
+    array of shape (n_samples,)
     """
-    unit = machine.row_bound / (C * copies_of_weight(machine.weight))
-    columns = []
-    for k, solution in enumerate(solutions):
-        side = np.where(machine.y == (1 if len(solutions) == 1 else k), 1.0, -1.0)
-        curvature = unit * hinge_curvature(side * machine.values_on_rows(solution))
-        columns.append(posteriors[k].variance_without_own_row(machine.X, curvature))
-    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+    prior = np.diagonal(problem.gram) / posterior.lam
+    of_points = np.empty(len(prior))
+    step = max(1, BLOCK_BYTES // (8 * max(1, len(posterior.points))))
+    for start in range(0, len(prior), step):
+        part = np.arange(start, min(start + step, len(prior)))
+        cross = block(problem.gram, part, posterior.points)
+        of_points[part] = posterior.variance_of(np.diagonal(problem.gram)[part], cross)
+    known = np.zeros(len(prior))
+    known[posterior.points] = posterior.curvature / problem.bound[posterior.points]
+    used = problem.group >= 0
+    points = problem.group[used]
+    own = known[points] * problem.row_bound[used] / copies_of_weight(machine.weight[used])
+    left = np.maximum(1.0 - own * of_points[points], np.finfo(float).eps)
+    variance = np.empty(len(used))
+    variance[used] = np.minimum(of_points[points] / left, prior[points])
+    if not used.all():
+        variance[~used] = posterior.variance(machine.X[~used])
+    return variance

@@ -9,15 +9,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.kernels import KERNEL_NAMES, Kernel, resolve_gamma
 from bayes_svm.leave_one_out import read_machine, warn_if_inexact
 from bayes_svm.leave_one_out.readings import Wanted
-from bayes_svm.leave_one_out.result import LeaveOneOut
-from bayes_svm.links import KwokLink, Link, class_log_odds, fit_sigmoids, log_probabilities
+from bayes_svm.links import LINK_NAMES, Uncertainty, class_log_odds, fit_links, log_probabilities
 from bayes_svm.machine import (
     Machine,
     check_members,
@@ -27,12 +26,14 @@ from bayes_svm.machine import (
     row_bounds,
     with_narrow_indices,
 )
-from bayes_svm.posterior import left_out_variance, posterior_of
+from bayes_svm.posterior import Posterior, left_out_variance, posterior_of
 from bayes_svm.solution import DualSolution, solve
 
 __all__ = ["BayesSVC"]
 
 Array = NDArray[np.float64]
+
+SKETCH = 256  # active points that a moderated link's posterior keeps: more change nothing it can tell
 
 
 class BayesSVC(ClassifierMixin, BaseEstimator):
@@ -83,12 +84,20 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         No effect; kept from SVC. The most probable class is predicted.
     random_state : int, RandomState instance or None, default=None
         No effect; kept from SVC. Nothing is random.
-    link : {"sigmoid", "kwok"}, default="sigmoid"
+    link : str or estimator, default="moderated"
         How decision values become probabilities.
 
-        * "sigmoid": Platt's sigmoid fitted to the exact leave-one-out decision values.
+        * "moderated": Platt's sigmoid fitted to the exact leave-one-out decision values; its
+          log-odds shrink to 0 where the data say less about the decision value than about any
+          of themselves. With a precomputed kernel, which holds no ``k(x, x)`` of new points, and
+          with kernels that are not positive semi-definite it is the sigmoid alone.
+        * "sigmoid": the same without the shrinking.
         * "kwok": Kwok's moderated output, the hinge likelihood averaged over the posterior of
           the decision value. Nothing is fitted; on real data it is underconfident.
+        * "hinge": the same without the averaging; "clipped": ``(1 + f) / 2`` for f clipped to
+          [-1, 1]; "dumais": a sigmoid of least regularised squares. For comparison.
+        * A scikit-learn classifier or regressor of one feature, such as
+          ``IsotonicRegression(out_of_bounds="clip")``, fitted to the leave-one-out decision values.
     smoothing : float, default=0.25
         Of the sigmoid's targets, ``(N_+ + h) / (N_+ + 2 h)`` and ``h / (N_- + 2 h)``. Platt's
         is 1; less suits leave-one-out values better, measured in ``docs/results/probabilities.md``.
@@ -174,7 +183,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         "decision_function_shape": [StrOptions({"ovr"})],
         "break_ties": ["boolean"],
         "random_state": ["random_state"],
-        "link": [StrOptions({"sigmoid", "kwok"})],
+        "link": [StrOptions(set(LINK_NAMES)), HasMethods(["fit", "predict"])],
         "smoothing": [Interval(Real, 0.0, None, closed="neither")],
         "n_jobs": [Integral, None],
     }
@@ -197,7 +206,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         random_state: Any = None,
-        link: str = "sigmoid",
+        link: Any = "moderated",
         smoothing: float = 0.25,
         n_jobs: int | None = None,
     ) -> None:
@@ -274,17 +283,13 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             machine, solutions, Wanted(max_iter=self.max_iter, n_jobs=self.n_jobs)
         )
         self.loo_decision_values_ = self.leave_one_out_.decision_values
-        self._posteriors = [
-            posterior_of(machine, machine.problem(k), solution, self.C)
-            for k, solution in enumerate(solutions)
-        ]
-        links = self._fitted_links(machine, self.leave_one_out_)
         self.solution_ = solutions[0] if machine.n_problems == 1 else solutions
+        self._posteriors = self._posteriors_of(machine, solutions, None)
+        left_out = self._left_out_uncertainty(machine, solutions)
+        weight = machine.row_bound / self.C
+        links = fit_links(self.link, self.loo_decision_values_, machine.y, weight, self.smoothing, left_out)
         self.link_ = links[0] if machine.n_problems == 1 else links
-        variance = None
-        if links[0].needs_variance:
-            variance = left_out_variance(machine, self._posteriors, solutions, self.C)
-        log_odds = class_log_odds(links, self.loo_decision_values_, variance)
+        log_odds = class_log_odds(links, self.loo_decision_values_, left_out)
         self.loo_proba_ = np.exp(log_probabilities(log_odds))
         if self.verbose:
             self._report_fit(solutions)
@@ -324,9 +329,13 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For a precomputed kernel: ``k(x, x)`` of new points is not known.
+            For a precomputed kernel: ``k(x, x)`` of new points is not known. For a kernel that is
+            not positive semi-definite: there is no variance.
         """
-        return self._variance(self._checked(X))
+        X = self._checked(X)
+        diagonal = self.kernel_.diagonal(X)
+        columns = [posterior.variance(X, diagonal) for posterior in self._posteriors]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of :meth:`predict_proba`, without underflow.
@@ -413,16 +422,41 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         self.intercept_ = np.array([solution.intercept for solution in solutions])
         self.n_iter_ = np.array([max(1, solution.smo_steps + solution.pivots) for solution in solutions])
 
-    def _fitted_links(self, machine: Machine, loo: LeaveOneOut) -> list[Link]:
-        if self.link == "kwok":
-            if machine.kernel.precomputed:
-                raise ValueError(
-                    "link='kwok' needs k(x, x) of new points, which a precomputed kernel does not hold: "
-                    "use link='sigmoid', or a callable kernel."
-                )
-            return [KwokLink()] * machine.n_problems
-        weight = machine.row_bound / self.C
-        return [*fit_sigmoids(loo.decision_values, machine.y, weight, self.smoothing)]
+    def _posteriors_of(
+        self, machine: Machine, solutions: list[DualSolution], max_rows: int | None
+    ) -> list[Posterior]:
+        return [
+            posterior_of(machine, machine.problem(k), solution, self.C, max_rows=max_rows)
+            for k, solution in enumerate(solutions)
+        ]
+
+    def _left_out_uncertainty(self, machine: Machine, solutions: list[DualSolution]) -> Uncertainty | None:
+        """What the link is to know about the training rows, each left out; None for nothing.
+
+        Also keeps the posteriors that tell the same of new points: a moderated link is content
+        with a sketch, Kwok's formula wants all of them.
+        """
+        self._link_posteriors: list[Posterior] = []
+        if self.link not in ("moderated", "kwok"):
+            return None
+        if machine.kernel.precomputed and self.link == "kwok":
+            raise ValueError(
+                "link='kwok' needs k(x, x) of new points, which a precomputed kernel does not hold: "
+                "use link='sigmoid', or a callable kernel."
+            )
+        posteriors = self._posteriors
+        if self.link == "moderated":
+            if machine.kernel.precomputed or not machine.convex:
+                return None
+            posteriors = self._posteriors_of(machine, solutions, SKETCH)
+            if not all(posterior.definite for posterior in posteriors):
+                return None
+        columns = [
+            left_out_variance(machine, machine.problem(k), posterior, self.C)
+            for k, posterior in enumerate(posteriors)
+        ]
+        self._link_posteriors = posteriors
+        return _uncertainty(columns, machine.kernel.diagonal(machine.X) * self.C)
 
     def _margins(self, X: Any) -> Array:
         """Decision values ``f``: (n_samples,) or (n_samples, n_classes) one-versus-rest."""
@@ -431,14 +465,14 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             values[block] = cross @ self.dual_coef_.T + self.intercept_
         return values[:, 0] if len(self.intercept_) == 1 else values
 
-    def _variance(self, X: Any) -> Array:
-        columns = [posterior.variance(X) for posterior in self._posteriors]
-        return columns[0] if len(columns) == 1 else np.column_stack(columns)
-
     def _log_odds(self, X: Any) -> Array:
         links = self.link_ if isinstance(self.link_, list) else [self.link_]
-        variance = self._variance(X) if links[0].needs_variance else None
-        return class_log_odds(links, self._margins(X), variance)
+        uncertainty = None
+        if self._link_posteriors:
+            diagonal = self.kernel_.diagonal(X)
+            columns = [posterior.variance(X, diagonal) for posterior in self._link_posteriors]
+            uncertainty = _uncertainty(columns, diagonal * self.C)
+        return class_log_odds(links, self._margins(X), uncertainty)
 
     def _report_fit(self, solutions: list[DualSolution]) -> None:
         for k, solution in enumerate(solutions):
@@ -449,3 +483,10 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             )
         loo = self.leave_one_out_
         print(f"[BayesSVC] leave-one-out: error {loo.error:.4f}, {loo.seconds:.2f} s")
+
+
+def _uncertainty(columns: list[Array], prior: Array) -> Uncertainty:
+    """Variances of one machine, (n_samples,), or of several, (n_samples, n_classes)."""
+    if len(columns) == 1:
+        return Uncertainty(columns[0], prior)
+    return Uncertainty(np.column_stack(columns), np.column_stack([prior] * len(columns)))

@@ -7,7 +7,7 @@ from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
 from bayes_svm.kernels import Kernel
 from bayes_svm.machine import machine_of
-from bayes_svm.posterior import Posterior, hinge_curvature, left_out_variance, posterior_of
+from bayes_svm.posterior import Eigensystem, Posterior, hinge_curvature, left_out_variance, posterior_of
 
 
 def explicit(X, r, lam, at):
@@ -36,7 +36,7 @@ def test_left_out_variance_deletes_the_row(linear):
     r = hinge_curvature(y * solution.values)
     kept = ~np.eye(40, dtype=bool)
     expected = [explicit(X[kept[i]], r[kept[i]], 1 / C, X[i : i + 1])[0] for i in range(40)]
-    found = left_out_variance(machine, [posterior], [solution], C)
+    found = left_out_variance(machine, machine.problem(0), posterior, C)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
@@ -50,7 +50,7 @@ def test_repeated_rows_count_as_often_and_one_of_them_goes():
     np.testing.assert_allclose(posterior.variance(X), explicit(X, r, 1 / C, X), rtol=1e-6)
     expected = explicit(X[1:], r[1:], 1 / C, X[:1])
     np.testing.assert_allclose(
-        left_out_variance(machine, [posterior], [solution], C)[:3], expected[0], rtol=1e-6
+        left_out_variance(machine, machine.problem(0), posterior, C)[:3], expected[0], rtol=1e-6
     )
 
 
@@ -87,24 +87,35 @@ def test_several_classes_have_a_variance_each():
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 3.0])
-def test_curvature_is_the_second_derivative_of_the_softplus(sharpness):
+def test_softplus_curvature_is_its_second_derivative(sharpness):
     margin, step = np.linspace(-4, 4, 33), 1e-4
 
     def softplus(margin):
         return np.logaddexp(0, sharpness * (1 - margin)) / sharpness
 
     numeric = (softplus(margin + step) - 2 * softplus(margin) + softplus(margin - step)) / step**2
-    np.testing.assert_allclose(hinge_curvature(margin, sharpness), numeric, atol=1e-6)
+    np.testing.assert_allclose(hinge_curvature(margin, "softplus", sharpness), numeric, atol=1e-6)
 
 
-def test_curvature_is_largest_on_the_margin_and_positive_everywhere():
-    assert hinge_curvature(np.array([1.0]))[0] == pytest.approx(3.0 * expit(0) ** 2)
-    assert np.all(hinge_curvature(np.linspace(-9, 9, 101)) > 0)
+def test_swish_curvature_is_its_second_derivative_cut_at_zero(sharpness=3.0):
+    margin, step = np.linspace(-4, 4, 33), 1e-4
+
+    def swish(margin):
+        return (1 - margin) * expit(sharpness * (1 - margin))
+
+    numeric = (swish(margin + step) - 2 * swish(margin) + swish(margin - step)) / step**2
+    np.testing.assert_allclose(hinge_curvature(margin), np.maximum(0.0, numeric), atol=1e-6)
+    assert np.all(hinge_curvature(np.array([0.19, 1.81])) == 0)
+    assert np.all(hinge_curvature(np.array([0.21, 1.79])) > 0)
+
+
+def test_softplus_curvature_is_positive_everywhere():
+    assert np.all(hinge_curvature(np.linspace(-9, 9, 101), "softplus") > 0)
 
 
 def test_blocks_make_no_difference(monkeypatch):
     X, _ = noisy(n=30)
-    posterior = Posterior(Kernel("rbf"), X[:10], np.arange(10), np.ones(10), 0.5)
+    posterior = Posterior(Kernel("rbf"), X[:10], np.arange(10), np.arange(10), np.ones(10), 0.5)
     whole = posterior.variance(X)
     blocks = Kernel.blocks
     monkeypatch.setattr(Kernel, "blocks", lambda *arguments: blocks(*arguments, max_bytes=100))
@@ -118,3 +129,95 @@ def test_a_variance_that_overflows_is_an_error_and_not_nan(kernel):
     model = BayesSVC(kernel=kernel).fit(X, y)
     with pytest.raises(ValueError, match="returned NaN or infinity"):
         model.posterior_variance(np.full((1, 3), 1e200))
+
+
+KERNELS = {
+    "rbf": {"kernel": "rbf", "gamma": 0.3},
+    "linear": {"kernel": "linear"},
+    "cubic": {"kernel": "poly", "degree": 3, "coef0": 1.0, "gamma": 1.0},
+}
+
+
+def system_of(n, C, kernel, smoothing="swish"):
+    """Posterior at the solution of a noisy problem, its kernel matrix, and points to judge it at."""
+    X, y = noisy(n=n)
+    machine, (solution,) = machine_of(SVC(C=C, **kernel), X, y)
+    posterior = posterior_of(machine, machine.problem(0), solution, C, smoothing=smoothing)
+    at = np.vstack([X[:20], 4.0 * X[:5]])
+    gram = posterior.kernel(posterior.rows, posterior.rows)
+    return posterior, gram, posterior.kernel.diagonal(at), posterior.kernel(at, posterior.rows), at
+
+
+@pytest.mark.parametrize("smoothing", ["swish", "softplus"])
+@pytest.mark.parametrize("n", [50, 200, 1000])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_eigensystem_gives_the_direct_variance(kernel, n, smoothing):
+    posterior, gram, diagonal, cross, at = system_of(n, 1.0, KERNELS[kernel], smoothing)
+    system = Eigensystem.of(gram, posterior.curvature, posterior.lam)
+    np.testing.assert_allclose(system.variance(diagonal, cross), posterior.variance(at), rtol=1e-8)
+    assert system.error < 1e-8
+
+
+def test_eigenvectors_are_those_of_the_unsymmetric_system():
+    posterior, gram, *_ = system_of(60, 1.0, KERNELS["rbf"])
+    system = Eigensystem.of(gram, posterior.curvature, posterior.lam)
+    r = posterior.curvature
+    for value, direction in zip(system.values[:5], system.directions.T[:5], strict=True):
+        np.testing.assert_allclose(r * (gram @ direction), value * direction, atol=1e-10 * value)
+        assert direction @ gram @ direction == pytest.approx(1.0)  # orthonormal in feature space
+    assert np.all(np.diff(system.values) <= 0)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 0.1, 1.0])
+def test_a_truncated_eigensystem_errs_by_no_more_than_it_says(tolerance):
+    posterior, gram, diagonal, cross, _ = system_of(200, 1.0, KERNELS["rbf"])
+    whole = Eigensystem.of(gram, posterior.curvature, posterior.lam)
+    part = Eigensystem.of(gram, posterior.curvature, posterior.lam, tolerance)
+    assert len(part.values) < len(whole.values)
+    assert part.error <= tolerance
+    error = np.abs(part.variance(diagonal, cross) / whole.variance(diagonal, cross) - 1.0).max()
+    assert error <= part.error * (1 + 1e-9)
+
+
+def test_the_spanned_part_is_the_papers_and_vanishes_far_from_the_data():
+    posterior, gram, *_ = system_of(60, 1.0, KERNELS["rbf"])
+    system = Eigensystem.of(gram, posterior.curvature, posterior.lam)
+    far = np.full((1, 3), 50.0)
+    cross, diagonal = posterior.kernel(far, posterior.rows), posterior.kernel.diagonal(far)
+    assert system.variance(diagonal, cross, spanned_only=True)[0] < 1e-12
+    assert system.variance(diagonal, cross)[0] == pytest.approx(1.0)  # C k(x, x)
+    # Equation 15, term by term, on the symmetric problem's own numbers.
+    cross = posterior.kernel(np.zeros((1, 3)), posterior.rows)
+    expected = sum(
+        (cross[0] @ direction) ** 2 / (posterior.lam + value)
+        for value, direction in zip(system.values, system.directions.T, strict=True)
+    )
+    assert system.variance(np.ones(1), cross, spanned_only=True)[0] == pytest.approx(expected)
+
+
+def test_a_linear_kernel_has_no_part_outside_the_span():
+    posterior, gram, diagonal, cross, _ = system_of(60, 1.0, KERNELS["linear"])
+    system = Eigensystem.of(gram, posterior.curvature, posterior.lam)
+    assert len(system.values) == 3
+    np.testing.assert_allclose(
+        system.variance(diagonal, cross, spanned_only=True), system.variance(diagonal, cross), rtol=1e-8
+    )
+    assert 0 < system.n_parameters < 3
+
+
+def test_a_lambda_below_rounding_gives_a_variance_all_the_same():
+    X, _ = noisy(n=60)
+    rows = np.arange(60)
+    variance = Posterior(Kernel("linear"), X, rows, rows, np.ones(60), 1e-20).variance(X)
+    assert np.all(np.isfinite(variance))
+    assert np.all(variance >= 0)
+
+
+def test_a_sketch_knows_less():
+    X, y = noisy(n=200)
+    machine, (solution,) = machine_of(SVC(), X, y)
+    whole, sketch = (
+        posterior_of(machine, machine.problem(0), solution, 1.0, max_rows=rows) for rows in (None, 20)
+    )
+    assert len(sketch.points) == 20
+    assert np.all(sketch.variance(X) >= whole.variance(X) * (1 - 1e-12))

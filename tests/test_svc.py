@@ -9,6 +9,8 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
@@ -18,7 +20,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
-from bayes_svm.links import KwokLink, SigmoidLink
+from bayes_svm.links import KwokLink, ModeratedLink, SigmoidLink
 
 
 @pytest.fixture(scope="module", params=["linear", "rbf", "poly"])
@@ -60,7 +62,10 @@ def test_equal_rows_share_what_svc_gives_to_some():
     np.testing.assert_allclose(ours.decision_function(X), svc.decision_function(X), atol=1e-3)
 
 
-@pytest.fixture(scope="module", params=[(link, k) for link in ("sigmoid", "kwok") for k in (2, 3)], ids=str)
+LINKS = {"moderated": ModeratedLink, "sigmoid": SigmoidLink, "kwok": KwokLink}
+
+
+@pytest.fixture(scope="module", params=[(link, k) for link in LINKS for k in (2, 3)], ids=str)
 def model(request):
     link, n_classes = request.param
     X, y = noisy() if n_classes == 2 else three_classes()
@@ -91,7 +96,7 @@ def test_left_out_probabilities_are_the_links_at_the_left_out_values(model):
     np.testing.assert_allclose(clf.loo_proba_.sum(axis=1), 1.0, rtol=1e-12)
     assert clf.loo_decision_values_.shape == (len(X),) if len(clf.classes_) == 2 else (len(X), 3)
     links = clf.link_ if isinstance(clf.link_, list) else [clf.link_]
-    assert all(isinstance(link, SigmoidLink if clf.link == "sigmoid" else KwokLink) for link in links)
+    assert all(isinstance(link, LINKS[clf.link]) for link in links)
 
 
 def test_the_sigmoid_sees_left_out_values_only():
@@ -202,7 +207,7 @@ def test_a_callable_kernel_is_the_named_one_also_after_pickling():
     np.testing.assert_allclose(clf.predict_proba(X), named.predict_proba(X), atol=1e-8)
 
 
-@pytest.mark.parametrize("link", ["sigmoid", "kwok"])
+@pytest.mark.parametrize("link", LINKS)
 def test_weights_are_repeated_rows_in_everything(link):
     X, y = noisy(n=30)
     weight = np.random.default_rng(0).integers(0, 3, size=30)
@@ -376,3 +381,66 @@ def test_kwoks_link_needs_a_kernel_that_can_be_evaluated():
 def test_a_class_weight_for_no_class_is_refused():
     with pytest.raises(ValueError, match=r"class_weight names classes that y does not hold: \['3'\]"):
         BayesSVC(class_weight={3: 2.0}).fit(*noisy())
+
+
+@pytest.mark.parametrize(
+    "kernel", [{"gamma": 0.5}, {"kernel": "poly", "coef0": 1.0, "gamma": 0.5}, {"kernel": "linear"}], ids=str
+)
+@pytest.mark.parametrize("make", [noisy, three_classes])
+def test_far_from_the_data_nothing_is_certain(make, kernel):
+    X, y = make()
+    clf = BayesSVC(**kernel).fit(X, y)
+    direction = np.random.default_rng(0).normal(size=(50, X.shape[1]))
+    direction /= np.linalg.norm(direction, axis=1)[:, None]
+    top = [clf.predict_proba(X.std() * r * direction).max(axis=1).mean() for r in (30, 100, 1000, 1e4)]
+    assert np.all(np.diff(top) <= 1e-9)
+    assert top[-1] < 1 / len(clf.classes_) + 0.05
+    np.testing.assert_array_equal(
+        clf.predict(100 * direction), clf.classes_[clf.predict_proba(100 * direction).argmax(axis=1)]
+    )
+
+
+def test_among_the_data_a_moderated_link_is_the_sigmoid():
+    X, y = noisy()
+    moderated, sigmoid = (BayesSVC(link=link).fit(X, y) for link in ("moderated", "sigmoid"))
+    np.testing.assert_array_equal(moderated.loo_proba_, sigmoid.loo_proba_)
+    assert np.mean(np.abs(moderated.predict_proba(X) - sigmoid.predict_proba(X)) < 1e-12) > 0.95
+
+
+def test_where_there_is_no_variance_a_moderated_link_is_the_sigmoid():
+    X, y = noisy()
+    for parameters in ({"kernel": "precomputed"}, {"kernel": cosine_distance}):
+        K = rbf_kernel(X) if parameters["kernel"] == "precomputed" else X
+        moderated, sigmoid = (
+            BayesSVC(link=link, **parameters).fit(K, y) for link in ("moderated", "sigmoid")
+        )
+        np.testing.assert_array_equal(moderated.predict_proba(K), sigmoid.predict_proba(K))
+
+
+def cosine_distance(X, Z):
+    """Minus a squared distance: positive only for coefficients that sum to 0."""
+    return -((X[:, None, :] - Z[None]) ** 2).sum(axis=2)
+
+
+def test_the_variance_of_a_kernel_that_has_none_is_an_error():
+    X, y = noisy()
+    clf = BayesSVC(kernel=cosine_distance).fit(X, y)
+    with pytest.raises(ValueError, match="no posterior variance"):
+        clf.posterior_variance(X)
+
+
+@pytest.mark.parametrize("link", ["hinge", "clipped", "dumais", IsotonicRegression(out_of_bounds="clip")])
+def test_every_link_gives_probabilities(link):
+    for X, y in (noisy(), three_classes()):
+        clf = BayesSVC(link=link).fit(X, y)
+        probability = clf.predict_proba(X)
+        assert np.all(np.isfinite(probability))
+        np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+        assert clf.score(X, y) > 0.6
+
+
+def test_kernels_of_gaussian_processes_are_kernels_here():
+    X, y = noisy()
+    process, named = BayesSVC(kernel=RBF(1.0)).fit(X, y), BayesSVC(gamma=0.5).fit(X, y)
+    np.testing.assert_allclose(process.predict_proba(X), named.predict_proba(X), atol=1e-8)
+    np.testing.assert_allclose(process.posterior_variance(X), named.posterior_variance(X), rtol=1e-6)

@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from bayes_svm import BayesSVC
-from bayes_svm.links import fit_sigmoid, log_probabilities
+from bayes_svm.calibration import fit_sigmoid
+from bayes_svm.links import log_probabilities
 from validation._common import Page, geometric_mean, parse, parser_for, read_ida, table
 from validation._common import progress as say
 

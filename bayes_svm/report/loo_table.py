@@ -138,12 +138,13 @@ def _parts(machine: Any, solutions: list[Any], found: Partial, n_jobs: int | Non
 
 def _csv(clf: Any, machine: Any, solutions: list[Any], labels: np.ndarray, found: Partial) -> str:
     """The table: row, label, values, probabilities, status."""
-    from bayes_svm.links import class_log_odds, fit_sigmoids, log_probabilities
+    from bayes_svm.links import class_log_odds, fit_links, log_probabilities
 
     names = [str(name) for name in machine.classes]
     binary = len(names) == 2
     loo = found.values[:, 0] if binary else found.values
-    links = fit_sigmoids(loo, machine.y, machine.row_bound / clf.C, clf.smoothing)
+    # At the training points, each left out, a moderated link is the sigmoid.
+    links = fit_links("sigmoid", loo, machine.y, machine.row_bound / clf.C, clf.smoothing)
     probability = np.exp(log_probabilities(class_log_odds(links, loo, None)))
     whole = np.column_stack([machine.values_on_rows(solution) for solution in solutions])
     columns: dict[str, Any] = {"row": np.arange(1, len(labels) + 1), "label": labels}

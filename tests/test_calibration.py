@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from bayes_svm.calibration import SigmoidLink, fit_dumais, fit_sigmoid
+
+random = np.random.default_rng(1)
+POSITIVE = random.random(90) < 0.3
+VALUES = 40.0 + 0.01 * (np.where(POSITIVE, 1.0, -1.0) + random.normal(size=90))  # far from centred and scaled
+WEIGHT = random.choice([0.5, 1.0, 2.0], size=90)
+
+
+@pytest.fixture(scope="module")
+def glm():
+    n_positive, n_negative = WEIGHT[POSITIVE].sum(), WEIGHT[~POSITIVE].sum()
+    target = np.where(POSITIVE, (n_positive + 0.25) / (n_positive + 0.5), 0.25 / (n_negative + 0.5))
+    design = sm.add_constant((VALUES - 40.0) / 0.01)
+    return sm.GLM(target, design, family=sm.families.Binomial(), var_weights=WEIGHT).fit(tol=1e-14)
+
+
+def test_standard_errors_are_those_of_a_generalised_linear_model(glm):
+    link = fit_sigmoid((VALUES - 40.0) / 0.01, POSITIVE, WEIGHT, 0.25)
+    np.testing.assert_allclose([link.offset, link.slope], glm.params, rtol=1e-8)
+    np.testing.assert_allclose(link.standard_errors[::-1], glm.bse, rtol=1e-6)
+    assert link.covariance[1] == pytest.approx(glm.cov_params()[0, 1], rel=1e-6)
+
+
+def test_the_band_is_that_of_a_generalised_linear_model_in_any_units(glm):
+    link = fit_sigmoid(VALUES, POSITIVE, WEIGHT, 0.25)
+    at = np.linspace(-4.0, 4.0, 9)
+    frame = glm.get_prediction(sm.add_constant(at)).summary_frame(alpha=0.1)
+    low, high = link.band(40.0 + 0.01 * at, level=0.9)
+    np.testing.assert_allclose(low, frame["mean_ci_lower"], rtol=1e-6)
+    np.testing.assert_allclose(high, frame["mean_ci_upper"], rtol=1e-6)
+
+
+def test_more_data_make_the_band_narrower():
+    once = fit_sigmoid(VALUES, POSITIVE, WEIGHT, 0.25)
+    often = fit_sigmoid(VALUES, POSITIVE, 100 * WEIGHT, 0.25)
+    width = [np.subtract(*link.band(VALUES)[::-1]) for link in (once, often)]
+    assert np.all(width[1] < 0.2 * width[0])
+
+
+def test_the_band_refuses_a_level_that_is_none():
+    with pytest.raises(ValueError, match="level=95 is not between 0 and 1"):
+        SigmoidLink(1.0, 0.0).band(VALUES, level=95)
+
+
+def regularised_squares(slope, offset, penalty):
+    return 0.5 * WEIGHT @ (expit(slope * VALUES + offset) - POSITIVE) ** 2 + penalty * slope**2
+
+
+def test_dumais_sigmoid_minimises_its_squares_for_one_of_the_penalties():
+    link = fit_dumais(VALUES, POSITIVE, WEIGHT)
+    gaps = []
+    for penalty in 10.0 ** np.arange(-6, 4):
+        found = regularised_squares(link.slope, link.offset, penalty)
+        best = minimize(
+            lambda p, kappa=penalty: regularised_squares(p[0], p[1] - p[0] * 40.0, kappa),
+            [link.slope, link.offset + link.slope * 40.0],
+            method="Nelder-Mead",
+            options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 4000, "maxfev": 8000},
+        )
+        gaps.append(found - best.fun)
+    assert min(gaps) < 1e-7
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_dumais_sigmoid_of_a_tiny_class(members):
+    positive = np.arange(30) < members
+    link = fit_dumais(np.where(positive, 1.0, -1.0) + 0.1 * random.normal(size=30), positive, np.ones(30))
+    assert link.slope > 0
+    assert np.isfinite(link.offset)
+
+
+@pytest.mark.parametrize("fit", [lambda *a: fit_sigmoid(*a, 0.25), fit_dumais], ids=["sigmoid", "dumais"])
+@pytest.mark.parametrize("values", [-VALUES, np.full(90, 3.0)], ids=["reversed", "constant"])
+def test_values_that_do_not_rank_the_classes_give_the_prior(fit, values):
+    with pytest.warns(UserWarning, match="the class prior is returned"):
+        link = fit(values, POSITIVE, WEIGHT)
+    np.testing.assert_allclose(
+        expit(link.log_odds(np.array([-1e3, 0.0, 1e3]))), np.average(POSITIVE, weights=WEIGHT)
+    )
