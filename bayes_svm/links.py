@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 LINK_NAMES = ("moderated", "sigmoid", "kwok", "hinge", "clipped", "dumais")
 ENOUGH = 0.05  # share of the least information about a training point from which on nothing is moderated
@@ -174,9 +175,7 @@ class CalibratorLink:
     needs_variance = False
 
     @classmethod
-    def fit(
-        cls, calibrator: Any, values: Array, positive: NDArray[np.bool_], weight: Array
-    ) -> CalibratorLink:
+    def fit(cls, calibrator: Any, values: Array, positive: Mask, weight: Array) -> CalibratorLink:
         """A clone of ``calibrator`` fitted on decision values.
 
         Raises
@@ -240,7 +239,7 @@ def fit_links(
 def _fit_link(
     link: Any,
     values: Array,
-    positive: NDArray[np.bool_],
+    positive: Mask,
     weight: Array,
     smoothing: float,
     left_out: Uncertainty | None,

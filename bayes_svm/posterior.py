@@ -245,8 +245,8 @@ class Posterior:
         """
         diagonal = self.kernel.diagonal(X) if diagonal is None else diagonal
         result = np.empty(X.shape[0])
-        for block, cross in self.kernel.blocks(X, self.rows, self.numbers):
-            result[block] = self.variance_of(diagonal[block], cross)
+        for part, cross in self.kernel.blocks(X, self.rows, self.numbers):
+            result[part] = self.variance_of(diagonal[part], cross)
         return result
 
 

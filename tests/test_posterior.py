@@ -97,8 +97,8 @@ def test_softplus_curvature_is_its_second_derivative(sharpness):
     np.testing.assert_allclose(hinge_curvature(margin, "softplus", sharpness), numeric, atol=1e-6)
 
 
-def test_swish_curvature_is_its_second_derivative_cut_at_zero(sharpness=3.0):
-    margin, step = np.linspace(-4, 4, 33), 1e-4
+def test_swish_curvature_is_its_second_derivative_cut_at_zero():
+    margin, step, sharpness = np.linspace(-4, 4, 33), 1e-4, 3.0
 
     def swish(margin):
         return (1 - margin) * expit(sharpness * (1 - margin))
