@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import pairwise
 
+from bayes_svm._memory import require_bytes
+
 __all__ = [
     "KERNEL_NAMES",
     "Kernel",
@@ -288,6 +290,37 @@ class Kernel:
             return np.concatenate([np.empty(0), *(np.diagonal(self(part, part)) for part in parts)])
         with np.errstate(over="ignore", invalid="ignore"):
             return self._finite(self._of_inner_products(squared_lengths(X)))
+
+    def derivatives(self, X: Any) -> dict[str, Array]:
+        """Derivatives of the kernel matrix of X with itself by the kernel's parameters.
+
+        Returns
+        -------
+        dict of arrays of shape (n_parameters, n_samples, n_samples)
+            By the logarithm of ``"gamma"``, by ``"coef0"`` itself; by ``"theta"``, logarithms of
+            all parameters, for a kernel of :mod:`sklearn.gaussian_process`. Others have none.
+        """
+        if callable(self.function):
+            if not hasattr(self.function, "theta"):
+                return {}
+            size = X.shape[0]
+            require_bytes(
+                16 * size**2 * max(1, len(self.function.theta)),
+                f"The derivatives of the kernel {self}",
+                "Fit on fewer points, or fix some of its parameters.",
+            )
+            return {"theta": np.moveaxis(self.function(X, eval_gradient=True)[1], -1, 0)}
+        if self.function == "linear":
+            return {}
+        if self.function == "rbf":
+            values = self(X, X)
+            return {"gamma": (values * np.log(np.maximum(values, np.finfo(float).tiny)))[None]}
+        product = self.gamma * pairwise.linear_kernel(X, X)
+        if self.function == "poly":
+            slope = self.degree * (product + self.coef0) ** (self.degree - 1.0)
+        else:
+            slope = 1.0 - np.tanh(product + self.coef0) ** 2
+        return {"gamma": (slope * product)[None], "coef0": slope[None]}
 
     def _of_inner_products(self, inner: Array) -> Array:
         if self.function == "poly":

@@ -73,10 +73,10 @@ class ModeratedLink:
               \qquad I(x) = \frac{1}{s^2(x)} - \frac{1}{k(x, x) / \lambda}
 
     The information I is the precision that the data add to the prior's about f(x), in Kwok's
-    posterior; :math:`I_0` is a twentieth of the least about any training point that is left out itself. Among
-    the data nothing is moderated, and the sigmoid is as well calibrated as without; away from
-    them the probability goes to 1/2, with any kernel: with a polynomial one f grows, but the
-    information falls as its square.
+    posterior; :math:`I_0` is a twentieth of the least about any training point that is left out
+    itself. Among the data nothing is moderated, and the sigmoid is as well calibrated as without;
+    away from them the probability goes to 1/2, with any kernel: with a polynomial one f grows,
+    but the information falls as its square.
 
     Parameters
     ----------

@@ -21,6 +21,7 @@ from bayes_svm.solution import DualSolution
 __all__ = [
     "Eigensystem",
     "Posterior",
+    "curvature_slope",
     "hinge_curvature",
     "left_out_variance",
     "posterior_of",
@@ -61,6 +62,21 @@ def hinge_curvature(margin: Array, smoothing: str = "swish", sharpness: float = 
     if smoothing == "softplus":
         return np.asarray(slope)
     return np.asarray(np.maximum(0.0, slope * (2.0 - u * np.tanh(u / 2.0))))
+
+
+def curvature_slope(margin: Array, sharpness: float = SHARPNESS) -> Array:
+    """Derivative of the swish's :func:`hinge_curvature` by the margin ``y f``.
+
+    Parameters
+    ----------
+    margin : array
+    sharpness : float
+        eta.
+    """
+    u = sharpness * (1.0 - margin)
+    s, bend = expit(u), np.tanh(u / 2.0)
+    slope = sharpness**2 * s * (1.0 - s) * (3.0 * bend + 0.5 * u - 1.5 * u * bend**2)
+    return np.asarray(np.where(u * bend < 2.0, slope, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
