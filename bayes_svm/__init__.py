@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from bayes_svm.evidence import Evidence, log_evidence
 from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
+from bayes_svm.search import BayesSVCSearch
 from bayes_svm.svc import BayesSVC
 from bayes_svm.xi_alpha import Span, XiAlpha, span_estimate, xi_alpha
 
@@ -11,6 +12,7 @@ __version__ = version("bayes-svm")
 
 __all__ = [
     "BayesSVC",
+    "BayesSVCSearch",
     "Evidence",
     "LeaveOneOut",
     "Span",

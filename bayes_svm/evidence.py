@@ -47,11 +47,12 @@ class Evidence:
     weight_norm: float
 
     @property
-    def next_C(self) -> float:
-        r"""Next C of the fixed point :math:`2 \lambda E_W = \gamma`; infinite where w is 0."""
-        if self.n_parameters == 0.0:
-            return 0.0
-        return float(np.divide(2.0 * self.weight_norm, self.n_parameters))
+    def fixed_point(self) -> float:
+        r"""Next C on the way to :math:`2 \lambda E_W = \gamma`, the level-2 optimum for a fixed Hessian.
+
+        0 where nothing has been learnt.
+        """
+        return 2.0 * self.weight_norm / self.n_parameters if self.n_parameters > 0.0 else 0.0
 
 
 def log_evidence(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Evidence:

@@ -301,15 +301,16 @@ class Kernel:
             all parameters, for a kernel of :mod:`sklearn.gaussian_process`. Others have none.
         """
         if callable(self.function):
-            if not hasattr(self.function, "theta"):
+            function: Any = self.function
+            if not hasattr(function, "theta"):
                 return {}
             size = X.shape[0]
             require_bytes(
-                16 * size**2 * max(1, len(self.function.theta)),
+                16 * size**2 * max(1, len(function.theta)),
                 f"The derivatives of the kernel {self}",
                 "Fit on fewer points, or fix some of its parameters.",
             )
-            return {"theta": np.moveaxis(self.function(X, eval_gradient=True)[1], -1, 0)}
+            return {"theta": np.moveaxis(function(X, eval_gradient=True)[1], -1, 0)}
         if self.function == "linear":
             return {}
         if self.function == "rbf":

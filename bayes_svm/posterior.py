@@ -260,6 +260,8 @@ class Posterior:
         array of shape (n_samples,)
         """
         diagonal = self.kernel.diagonal(X) if diagonal is None else diagonal
+        if len(self.points) == 0:
+            return diagonal / self.lam
         result = np.empty(X.shape[0])
         for part, cross in self.kernel.blocks(X, self.rows, self.numbers):
             result[part] = self.variance_of(diagonal[part], cross)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -270,9 +271,16 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         with one_blas_thread():
             return self._fit(self._machine(X, y, sample_weight))
 
-    def _fit(self, machine: Machine) -> Self:
+    def _fit(self, machine: Machine, starts: list[Array] | None = None) -> Self:
+        """Everything after validation, from feasible coefficients of every problem if given."""
         solutions = [
-            solve(machine.problem(k), tol=self.tol, max_iter=self.max_iter) for k in range(machine.n_problems)
+            solve(
+                machine.problem(k),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                start=None if starts is None else starts[k],
+            )
+            for k in range(machine.n_problems)
         ]
         for solution in solutions:
             warn_if_inexact(solution)
@@ -387,8 +395,10 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
-    def _machine(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Machine:
-        """Validated training data as a Machine."""
+    def _machine(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, like: Machine | None = None
+    ) -> Machine:
+        """Validated training data as a Machine; ``like`` has the same data and kernel, and another C."""
         X, y = validate_data(
             self, with_narrow_indices(X), y, dtype=np.float64, accept_sparse=self._accepted_sparse()
         )
@@ -401,6 +411,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             self.kernel, gamma=resolve_gamma(self.gamma, X, weight), degree=self.degree, coef0=self.coef0
         )
         bounds = row_bounds(self.C, classes, numbers, weight, self.class_weight)
+        if like is not None:
+            return replace(like, row_bound=bounds)
         return Machine.build(X, numbers, classes, kernel, weight, bounds)
 
     def _accepted_sparse(self) -> str | bool:

@@ -3,13 +3,20 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from bayes_svm import BayesSVC
+from bayes_svm import BayesSVC, BayesSVCSearch
 
 
 @pytest.mark.filterwarnings(
     "ignore:The decision values do not separate"
 )  # some checks have labels of pure noise
-@parametrize_with_checks([BayesSVC(), BayesSVC(kernel="linear", link="kwok")])
+@parametrize_with_checks(
+    [
+        BayesSVC(),
+        BayesSVC(kernel="linear", link="kwok"),
+        BayesSVCSearch(BayesSVC(), {"C": [0.1, 1.0]}),
+        BayesSVCSearch(BayesSVC(), {"C": [0.1, 1.0], "gamma": [0.1, 1.0]}, combine="stack"),
+    ]
+)
 def test_check_estimator(estimator, check):
     check(estimator)
 

@@ -1,0 +1,520 @@
+"""BayesSVCSearch: C and the kernel chosen without folds, or several models mixed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+from scipy.special import logit
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
+from sklearn.metrics import log_loss
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from bayes_svm._threads import one_blas_thread
+from bayes_svm.evidence import log_evidence
+from bayes_svm.machine import checked_weights
+from bayes_svm.mixture import stacking_weights
+from bayes_svm.svc import BayesSVC
+from bayes_svm.xi_alpha import span_estimate, xi_alpha
+
+__all__ = ["BayesSVCSearch"]
+
+Array = NDArray[np.float64]
+Parameters = dict[str, Any]
+
+CRITERIA = ("loo_log_loss", "loo_error", "evidence", "span", "xi_alpha")
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One setting: its score, of which more is better, its seconds, and the fitted model if kept."""
+
+    parameters: Parameters
+    score: float
+    seconds: float
+    model: Any
+    likelihood: Array | None
+
+
+class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Choice of C and the kernel's parameters by a criterion that needs no folds.
+
+    Every setting is fitted once, on all data. Its exact leave-one-out values, its evidence, or
+    an estimate say how good it is. ``combine="stack"`` keeps several settings, in the mixture
+
+    .. math:: p(y | x) = \sum_k w_k \, p_k(y | x), \qquad
+              w = \arg\max_w \sum_i \log \sum_k w_k \, p_k(y_i | x_i, D_{-i}),
+
+    which with few data is better than any choice.
+
+    Parameters
+    ----------
+    estimator : BayesSVC, or a Pipeline that ends in one
+    param_grid : dict or list of dict, optional
+        Values to try, as in :class:`sklearn.model_selection.GridSearchCV`.
+    param_space : dict, optional
+        Instead of a grid: ``(low, high)`` of positive parameters, searched on a logarithmic scale.
+        For the parameter ``kernel`` they are bounds of all parameters of a kernel of
+        :mod:`sklearn.gaussian_process`, such as an ``RBF`` with a length scale per feature. The
+        search starts from the estimator's own values where they are numbers within the bounds,
+        else from the middle.
+    criterion : {"loo_log_loss", "loo_error", "evidence", "span", "xi_alpha"}, default="loo_log_loss"
+        * "loo_log_loss": log loss of the leave-one-out probabilities.
+        * "loo_error": the leave-one-out error.
+        * "evidence": :func:`bayes_svm.log_evidence`, whose gradient ``param_space`` follows.
+        * "span", "xi_alpha": the error by :func:`bayes_svm.span_estimate`,
+          :func:`bayes_svm.xi_alpha`.
+    combine : {"best", "stack"}, default="best"
+        Keep the best model, or the mixture of those of a grid.
+    refit : bool, default=True
+        Keep fitted models, to predict with. They are the ones already fitted, on all data.
+    max_evaluations : int, default=60
+        Settings that a search of ``param_space`` may try.
+    n_jobs : int, default=None
+        Jobs of joblib over the kernels of a grid. The result does not depend on it.
+    verbose : int, default=0
+        1 prints every setting and its score to stderr.
+
+    Attributes
+    ----------
+    best_params_ : dict
+    best_index_ : int
+        Its row in ``cv_results_``.
+    best_score_ : float
+        Its score; more is better: losses and errors are negative.
+    best_estimator_ : BayesSVC or Pipeline
+        Fitted with the best parameters.
+    cv_results_ : dict of arrays
+        ``params``, ``param_*``, ``mean_test_score``, ``rank_test_score``, ``mean_fit_time``, as in
+        GridSearchCV; one row per setting tried.
+    estimators_ : list
+        The models that predict: the best one, or those of the mixture.
+    weights_ : array of shape (n_estimators,)
+        Their weights.
+    stack_score_ : float
+        Mean leave-one-out log-likelihood of the mixture; only for ``combine="stack"``.
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+
+    See Also
+    --------
+    sklearn.model_selection.GridSearchCV : The same with folds.
+
+    References
+    ----------
+    Yao, Vehtari, Simpson and Gelman, "Using stacking to average Bayesian predictive
+    distributions", Bayesian Analysis 13(3), 2018, for the mixture.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from bayes_svm import BayesSVC, BayesSVCSearch
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), BayesSVC())
+    >>> search = BayesSVCSearch(model, {"bayessvc__C": [0.1, 1.0, 10.0]}).fit(X, y)
+    >>> search.best_params_
+    {'bayessvc__C': 1.0}
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit", "set_params"])],
+        "param_grid": [dict, list, None],
+        "param_space": [dict, None],
+        "criterion": [StrOptions(set(CRITERIA))],
+        "combine": [StrOptions({"best", "stack"})],
+        "refit": ["boolean"],
+        "max_evaluations": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]] | None = None,
+        *,
+        param_space: Mapping[str, tuple[float, float]] | None = None,
+        criterion: str = "loo_log_loss",
+        combine: str = "best",
+        refit: bool = True,
+        max_evaluations: int = 60,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.param_space = param_space
+        self.criterion = criterion
+        self.combine = combine
+        self.refit = refit
+        self.max_evaluations = max_evaluations
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.pairwise = inner.input_tags.pairwise
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Try the settings, and keep the best model or a mixture.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            Counts of the rows, at least 0.
+
+        Returns
+        -------
+        BayesSVCSearch
+
+        Raises
+        ------
+        TypeError
+            If the estimator is neither a BayesSVC nor a Pipeline that ends in one.
+        ValueError
+            Unless exactly one of ``param_grid`` and ``param_space`` is given; for bounds that are none.
+        """
+        _last_step(self.estimator)
+        if (self.param_grid is None) == (self.param_space is None):
+            raise ValueError("Give either param_grid or param_space.")
+        if self.param_space is not None and self.combine == "stack":
+            raise ValueError("combine='stack' mixes the models of a param_grid: give one, or combine='best'.")
+        trials = self._grid_trials(X, y, sample_weight)
+        if self.param_space is not None:
+            trials = self._space_trials(X, y, sample_weight)
+        self._store(trials)
+        if self.refit:
+            self._keep(trials, X, y, sample_weight)
+        return self
+
+    def _grid_trials(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[_Trial]:
+        if self.param_grid is None:
+            return []
+        settings = list(ParameterGrid(self.param_grid))
+        groups = _by_kernel(settings, f"{_prefix(self.estimator)}C")
+        parts = Parallel(n_jobs=self.n_jobs)(
+            delayed(_same_kernel)(
+                self.estimator, [settings[k] for k in group], X, y, sample_weight, self.criterion,
+                bool(self.verbose),
+            )
+            for group in groups
+        )  # fmt: skip
+        trials: list[Any] = [None] * len(settings)
+        for group, part in zip(groups, parts, strict=True):
+            for k, trial in zip(group, part, strict=True):
+                trials[k] = trial
+        return trials
+
+    def _space_trials(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[_Trial]:
+        assert self.param_space is not None
+        space = _Space(self.estimator, self.param_space)
+        trials: list[_Trial] = []
+
+        def loss(point: Array) -> Any:
+            """Minus the score, with its gradient where the criterion has one."""
+            if len(trials) == self.max_evaluations:
+                raise _EnoughError
+            parameters = space.parameters(point)
+            trial, gradient = _one_trial(self.estimator, parameters, X, y, sample_weight, self.criterion)
+            trials.append(trial)
+            if self.verbose:
+                _say(trial, self.criterion)
+            return -trial.score if gradient is None else (-trial.score, -space.gradient(gradient))
+
+        climbs = self.criterion == "evidence"
+        with suppress(_EnoughError):
+            minimize(
+                loss,
+                space.start,
+                jac=climbs,
+                bounds=space.bounds,
+                method="L-BFGS-B" if climbs else "Nelder-Mead",
+                options={} if climbs else {"xatol": 0.05, "fatol": 1e-4},
+            )
+        return trials
+
+    def _store(self, trials: list[_Trial]) -> None:
+        scores = np.array([trial.score for trial in trials])
+        names = sorted({name for trial in trials for name in trial.parameters})
+        self.cv_results_ = {
+            "params": [trial.parameters for trial in trials],
+            "mean_test_score": scores,
+            "rank_test_score": rankdata(-scores, method="min").astype(int),
+            "mean_fit_time": np.array([trial.seconds for trial in trials]),
+            **{f"param_{name}": _column([trial.parameters for trial in trials], name) for name in names},
+        }
+        self.best_index_ = int(scores.argmax())
+        self.best_score_ = float(scores[self.best_index_])
+        self.best_params_ = trials[self.best_index_].parameters
+
+    def _keep(self, trials: list[_Trial], X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        best = trials[self.best_index_].model
+        if best is None:
+            best = clone(self.estimator).set_params(**self.best_params_)
+            best.fit(X, y, **_weights_for(best, sample_weight))
+        self.best_estimator_ = best
+        self.estimators_, self.weights_ = [best], np.ones(1)
+        if self.combine == "stack":
+            likelihood = np.column_stack(
+                [trial.likelihood for trial in trials if trial.likelihood is not None]
+            )
+            weight = checked_weights(sample_weight, likelihood)
+            weights = stacking_weights(likelihood, weight)
+            kept = np.flatnonzero(weights)
+            self.estimators_ = [trials[k].model for k in kept]
+            self.weights_ = weights[kept]
+            self.stack_score_ = float(np.average(np.log(likelihood @ weights), weights=weight))
+        self.classes_ = best.classes_
+        self.n_features_in_ = best.n_features_in_
+        if hasattr(best, "feature_names_in_"):
+            self.feature_names_in_ = best.feature_names_in_
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of every class, by the best model or the mixture.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        self._require_models()
+        parts = [w * model.predict_proba(X) for w, model in zip(self.weights_, self.estimators_, strict=True)]
+        return np.asarray(sum(parts))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithm of :meth:`predict_proba`."""
+        self._require_models()
+        if len(self.estimators_) == 1:
+            return np.asarray(self.estimators_[0].predict_log_proba(X))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values of the best model; of a mixture the log-odds of its probabilities.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        self._require_models()
+        if len(self.estimators_) == 1:
+            return np.asarray(self.estimators_[0].decision_function(X))
+        probability = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.asarray(logit(probability[:, 1] if probability.shape[1] == 2 else probability))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        probability = self.predict_proba(X)
+        return np.asarray(self.classes_[probability.argmax(axis=1)])
+
+    def _require_models(self) -> None:
+        check_is_fitted(self)
+        if not hasattr(self, "estimators_"):
+            raise AttributeError("refit=False keeps no model to predict with: set refit=True.")
+
+
+class _EnoughError(Exception):
+    """All evaluations are used up: scipy's own limits are exceeded by a line search."""
+
+
+class _Space:
+    """Continuous parameters on a logarithmic scale."""
+
+    def __init__(self, estimator: Any, bounds: Mapping[str, tuple[float, float]]) -> None:
+        if not bounds:
+            raise ValueError("param_space is empty: name at least one parameter.")
+        own = estimator.get_params()
+        self.names = list(bounds)
+        self.kernel: Any = None
+        self.sizes, start, limits = [], [], []
+        for name, (low, high) in bounds.items():
+            if not 0.0 < low < high < np.inf:
+                raise ValueError(f"param_space[{name!r}] = {(low, high)} needs 0 < low < high < infinity.")
+            value = own.get(name)
+            if name == f"{_prefix(estimator)}kernel":
+                if not hasattr(value, "theta"):
+                    raise ValueError(
+                        f"param_space[{name!r}] needs a kernel of sklearn.gaussian_process, got {value!r}."
+                    )
+                self.kernel, values = value, np.clip(np.exp(value.theta), low, high)
+            else:
+                inside = isinstance(value, (int, float)) and low <= value <= high
+                values = np.array([value if inside else np.sqrt(low * high)], dtype=float)
+            self.sizes.append(len(values))
+            start.append(np.log(values))
+            limits += [(np.log(low), np.log(high))] * len(values)
+        self.start, self.bounds = np.concatenate(start), limits
+
+    def parameters(self, point: Array) -> Parameters:
+        """The estimator's parameters at a point of the space."""
+        parts = np.split(point, np.cumsum(self.sizes)[:-1])
+        found: Parameters = {}
+        for name, part in zip(self.names, parts, strict=True):
+            is_kernel = name.rpartition("__")[2] == "kernel"
+            found[name] = self.kernel.clone_with_theta(part) if is_kernel else float(np.exp(part[0]))
+        return found
+
+    def gradient(self, gradient: Mapping[str, Any]) -> Array:
+        """Of the evidence, in the order of the space."""
+        parts = []
+        for name in self.names:
+            short = name.rpartition("__")[2]
+            if (key := "theta" if short == "kernel" else short) not in gradient:
+                raise ValueError(
+                    f"The evidence has no derivative by {name}: use another criterion, or a grid."
+                )
+            parts.append(np.atleast_1d(gradient[key]))
+        return np.concatenate(parts)
+
+
+def _last_step(estimator: Any) -> BayesSVC:
+    """The BayesSVC that an estimator is or ends in."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if not isinstance(last, BayesSVC):
+        raise TypeError(
+            f"estimator is a {type(last).__name__}: BayesSVCSearch needs a BayesSVC, or a Pipeline that "
+            "ends in one."
+        )
+    return last
+
+
+def _prefix(estimator: Any) -> str:
+    """What stands before the parameters of the BayesSVC."""
+    return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+
+
+def _weights_for(estimator: Any, sample_weight: ArrayLike | None) -> Parameters:
+    return {} if sample_weight is None else {f"{_prefix(estimator)}sample_weight": sample_weight}
+
+
+def _by_kernel(settings: list[Parameters], name_of_C: str) -> list[list[int]]:
+    """Numbers of the settings that differ in C alone, smallest C first."""
+    groups: dict[str, list[int]] = {}
+    for k, setting in enumerate(settings):
+        rest = {name: value for name, value in setting.items() if name != name_of_C}
+        groups.setdefault(repr(sorted(rest.items(), key=lambda item: item[0])), []).append(k)
+    return [sorted(group, key=lambda k: settings[k].get(name_of_C, 0.0)) for group in groups.values()]
+
+
+def _same_kernel(
+    estimator: Any,
+    settings: list[Parameters],
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    criterion: str,
+    verbose: bool,
+) -> list[_Trial]:
+    """Trials that share the kernel matrix; each solution is where the next one starts."""
+    trials: list[_Trial] = []
+    machine, starts, before = None, None, None
+    for setting in settings:
+        started = time.perf_counter()
+        whole = clone(estimator).set_params(**setting)
+        model = _last_step(whole)
+        if isinstance(whole, Pipeline):
+            if before is None:
+                before = whole[:-1]
+                X = before.fit_transform(X, y)
+            whole.steps[:-1] = before.steps
+        with one_blas_thread():
+            machine = model._machine(X, y, sample_weight, like=machine)
+            model._fit(machine, starts)
+            solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
+            starts = [solution.beta for solution in solutions]
+            if criterion == "loo_log_loss":
+                labels = range(len(model.classes_))
+                score = -log_loss(machine.y, model.loo_proba_, sample_weight=machine.weight, labels=labels)
+            else:
+                score = _score(model, X, y, sample_weight, criterion)
+        truth = model.loo_proba_[np.arange(len(machine.y)), machine.y]
+        likelihood = np.maximum(truth, np.finfo(float).tiny)
+        trials.append(_Trial(setting, score, time.perf_counter() - started, whole, likelihood))
+        if verbose:
+            _say(trials[-1], criterion)
+    return trials
+
+
+def _score(model: BayesSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, criterion: str) -> float:
+    """Of a fitted model, more being better."""
+    if criterion == "loo_error":
+        return -model.leave_one_out_.error
+    if criterion == "evidence":
+        return log_evidence(model, X, y, sample_weight=sample_weight).value
+    estimate = span_estimate if criterion == "span" else xi_alpha
+    return -estimate(model, X, y, sample_weight=sample_weight).error
+
+
+def _one_trial(
+    estimator: Any, setting: Parameters, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, criterion: str
+) -> tuple[_Trial, Mapping[str, Any] | None]:
+    """One setting, and the gradient of its score by logarithms where the criterion has one."""
+    if criterion != "evidence":
+        [trial] = _same_kernel(estimator, [setting], X, y, sample_weight, criterion, verbose=False)
+        return trial, None
+    started = time.perf_counter()
+    whole = clone(estimator).set_params(**setting)
+    model = _last_step(whole)
+    inputs = whole[:-1].fit_transform(X, y) if isinstance(whole, Pipeline) else X
+    found = log_evidence(model, inputs, y, sample_weight=sample_weight)
+    gradient = dict(found.gradient)
+    if "coef0" in gradient:
+        gradient["coef0"] *= model.coef0
+    return _Trial(setting, found.value, time.perf_counter() - started, None, None), gradient
+
+
+def _column(settings: list[Parameters], name: str) -> np.ma.MaskedArray[Any, Any]:
+    """One parameter of all settings, masked where a setting has it not."""
+    values = np.ma.masked_all(len(settings), dtype=object)
+    for k, setting in enumerate(settings):
+        if name in setting:
+            values[k] = setting[name]
+    return values
+
+
+def _say(trial: _Trial, criterion: str) -> None:
+    setting = ", ".join(f"{name}={value}" for name, value in trial.parameters.items())
+    print(
+        f"[BayesSVCSearch] {setting}: {criterion} {abs(trial.score):.6g}, {trial.seconds:.2f} s",
+        file=sys.stderr,
+        flush=True,
+    )

@@ -1,0 +1,215 @@
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, ParameterGrid, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from _data import noisy, three_classes
+from bayes_svm import BayesSVC, BayesSVCSearch, leave_one_out, log_evidence, span_estimate, xi_alpha
+
+GRID = {"gamma": [0.1, 1.0], "C": [10.0, 0.1, 1.0]}
+
+
+def criterion_by_hand(criterion, parameters, X, y):
+    """The criterion of one setting from the public functions, on a fit of its own."""
+    model = BayesSVC(**parameters)
+    if criterion == "loo_log_loss":
+        return -log_loss(y, model.fit(X, y).loo_proba_)
+    if criterion == "evidence":
+        return log_evidence(model, X, y).value
+    estimate = {"loo_error": leave_one_out, "span": span_estimate, "xi_alpha": xi_alpha}[criterion]
+    return -estimate(model, X, y).error
+
+
+@pytest.mark.parametrize("criterion", ["loo_log_loss", "loo_error", "evidence", "span", "xi_alpha"])
+@pytest.mark.parametrize("make", [noisy, three_classes])
+def test_the_best_setting_is_the_one_found_by_hand(make, criterion):
+    X, y = make()
+    search = BayesSVCSearch(BayesSVC(), GRID, criterion=criterion).fit(X, y)
+    expected = [criterion_by_hand(criterion, parameters, X, y) for parameters in ParameterGrid(GRID)]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, rtol=1e-6)
+    assert search.cv_results_["params"] == list(ParameterGrid(GRID))
+    assert search.best_index_ == int(np.argmax(expected))
+    assert search.best_params_ == list(ParameterGrid(GRID))[search.best_index_]
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+    best = BayesSVC(**search.best_params_).fit(X, y)
+    np.testing.assert_allclose(search.predict_proba(X), best.predict_proba(X), atol=1e-8)
+    np.testing.assert_allclose(search.decision_function(X), best.decision_function(X), atol=1e-8)
+    np.testing.assert_allclose(search.predict_log_proba(X), best.predict_log_proba(X), atol=1e-8)
+
+
+def test_results_have_the_columns_of_a_grid_search():
+    X, y = noisy(n=120)
+    ours = BayesSVCSearch(BayesSVC(), [GRID, {"kernel": ["linear"], "C": [1.0]}]).fit(X, y).cv_results_
+    theirs = GridSearchCV(BayesSVC(), [GRID, {"kernel": ["linear"], "C": [1.0]}], cv=2).fit(X, y).cv_results_
+    assert set(ours) <= set(theirs)
+    assert ours["params"] == theirs["params"]
+    np.testing.assert_array_equal(ours["param_C"].data, theirs["param_C"].data)
+    assert ours["param_kernel"].mask.tolist() == theirs["param_kernel"].mask.tolist()
+    assert ours["rank_test_score"].min() == 1
+
+
+def test_weights_are_repeated_rows():
+    X, y = noisy(n=40)
+    weight = np.random.default_rng(0).integers(1, 4, size=40)
+    weighted = BayesSVCSearch(BayesSVC(), GRID, combine="stack").fit(X, y, sample_weight=weight)
+    repeated = BayesSVCSearch(BayesSVC(gamma=0.1), GRID, combine="stack").fit(
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    )
+    np.testing.assert_allclose(
+        weighted.cv_results_["mean_test_score"], repeated.cv_results_["mean_test_score"], rtol=1e-6
+    )
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-4)
+
+
+def test_a_pipeline_is_searched_as_one():
+    X, y = noisy()
+    X = 100.0 * X
+    pipeline = make_pipeline(StandardScaler(), BayesSVC())
+    grid = {"bayessvc__C": [0.1, 1.0], "standardscaler__with_mean": [True, False]}
+    weight = np.ones(len(y))
+    search = BayesSVCSearch(pipeline, grid).fit(X, y, sample_weight=weight)
+    best = clone(pipeline).set_params(**search.best_params_).fit(X, y)
+    np.testing.assert_allclose(search.predict_proba(X), best.predict_proba(X), atol=1e-8)
+    np.testing.assert_array_equal(search.predict(X), best.predict(X))
+    np.testing.assert_allclose(search.best_score_, -log_loss(y, best[-1].loo_proba_))
+    assert not hasattr(pipeline[0], "mean_")
+
+
+def test_a_mixture_is_at_least_as_likely_as_the_best_and_drops_the_rest():
+    X, y = noisy(n=100)
+    grid = {"gamma": [0.01, 0.1, 1.0, 10.0], "C": [0.01, 1.0, 100.0]}
+    search = BayesSVCSearch(BayesSVC(), grid, combine="stack").fit(X, y)
+    assert search.stack_score_ >= search.best_score_
+    assert search.weights_.sum() == pytest.approx(1.0)
+    assert search.weights_.min() >= 1e-3
+    assert 1 < len(search.estimators_) < 12
+    mixed = sum(w * m.predict_proba(X) for w, m in zip(search.weights_, search.estimators_, strict=True))
+    np.testing.assert_allclose(search.predict_proba(X), mixed)
+    np.testing.assert_array_equal(search.predict(X), search.classes_[mixed.argmax(axis=1)])
+    np.testing.assert_array_equal(search.decision_function(X) > 0, mixed[:, 1] > 0.5)
+    np.testing.assert_allclose(np.exp(search.predict_log_proba(X)), mixed)
+
+
+def test_a_mixture_of_several_classes():
+    X, y = three_classes()
+    search = BayesSVCSearch(BayesSVC(), GRID, combine="stack").fit(X, y)
+    assert search.decision_function(X).shape == (60, 3)
+    np.testing.assert_allclose(search.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_the_number_of_jobs_changes_no_bit():
+    X, y = noisy()
+    one, two = (BayesSVCSearch(BayesSVC(), GRID, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    assert one.predict_proba(X).tobytes() == two.predict_proba(X).tobytes()
+    assert one.cv_results_["mean_test_score"].tobytes() == two.cv_results_["mean_test_score"].tobytes()
+
+
+def test_the_evidence_is_climbed_along_its_gradient():
+    X, y = noisy(n=80)
+    space = {"C": (1e-3, 1e3), "gamma": (1e-3, 1e2)}
+    search = BayesSVCSearch(BayesSVC(), param_space=space, criterion="evidence").fit(X, y)
+    grid = {"C": np.geomspace(1e-3, 1e3, 13), "gamma": np.geomspace(1e-3, 1e2, 11)}
+    best = max(log_evidence(SVC(**parameters), X, y).value for parameters in ParameterGrid(grid))
+    assert search.best_score_ >= best - 0.1
+    assert len(search.cv_results_["params"]) <= 60
+    assert 1e-3 <= search.best_params_["C"] <= 1e3
+    np.testing.assert_allclose(
+        search.predict_proba(X), BayesSVC(**search.best_params_).fit(X, y).predict_proba(X)
+    )
+
+
+def test_length_scales_of_features_that_say_nothing_grow():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 3))
+    y = np.sign(X[:, 0] + 0.3 * random.normal(size=120))
+    search = BayesSVCSearch(
+        BayesSVC(kernel=RBF(np.ones(3))),
+        param_space={"C": (1e-2, 1e3), "kernel": (0.1, 100.0)},
+        criterion="evidence",
+    ).fit(X, y)
+    scales = search.best_params_["kernel"].length_scale
+    assert np.all(scales[1:] > 3 * scales[0])
+    assert search.score(X, y) > 0.85
+
+
+@pytest.mark.parametrize("criterion", ["loo_log_loss", "span"])
+def test_other_criteria_are_searched_without_a_gradient(criterion):
+    X, y = noisy(n=60)
+    search = BayesSVCSearch(
+        make_pipeline(StandardScaler(), BayesSVC()),
+        param_space={"bayessvc__C": (0.01, 100.0), "bayessvc__gamma": (0.01, 10.0)},
+        criterion=criterion,
+        max_evaluations=25,
+    ).fit(X, y)
+    scores = search.cv_results_["mean_test_score"]
+    assert scores[0] <= search.best_score_ == scores.max()
+    assert len(scores) <= 25
+
+
+def test_without_refit_there_is_nothing_to_predict_with():
+    X, y = noisy()
+    search = BayesSVCSearch(BayesSVC(), GRID, refit=False).fit(X, y)
+    assert search.best_params_["C"] in GRID["C"]
+    assert not hasattr(search, "best_estimator_")
+    with pytest.raises(AttributeError, match="refit=False keeps no model"):
+        search.predict(X)
+
+
+def test_a_search_is_an_estimator_among_others():
+    X, y = noisy()
+    y = np.where(y > 0, "yes", "no")
+    search = BayesSVCSearch(BayesSVC(), GRID, combine="stack")
+    assert cross_val_score(search, X, y, cv=3, scoring="neg_log_loss").min() > -1.0
+    fitted = pickle.loads(pickle.dumps(search.fit(X, y)))
+    assert set(fitted.predict(X)) == {"yes", "no"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"estimator": SVC(), "param_grid": GRID}, TypeError, "estimator is a SVC: BayesSVCSearch needs"),
+        ({"estimator": BayesSVC()}, ValueError, "either param_grid or param_space"),
+        ({"estimator": BayesSVC(), "param_grid": GRID, "param_space": {}}, ValueError, "either param_grid"),
+        ({"estimator": BayesSVC(), "param_space": {}}, ValueError, "param_space is empty"),
+        ({"estimator": BayesSVC(), "param_space": {"C": (1, 0.1)}}, ValueError, "needs 0 < low < high"),
+        ({"estimator": BayesSVC(), "param_space": {"C": (0, 1)}}, ValueError, "needs 0 < low < high"),
+        (
+            {"estimator": BayesSVC(), "param_space": {"kernel": (0.1, 1)}, "criterion": "evidence"},
+            ValueError,
+            "needs a kernel of sklearn.gaussian_process",
+        ),
+        (
+            {"estimator": BayesSVC(), "param_space": {"smoothing": (0.1, 1)}, "criterion": "evidence"},
+            ValueError,
+            "no derivative by smoothing",
+        ),
+        (
+            {"estimator": BayesSVC(), "param_space": {"C": (0.1, 1)}, "combine": "stack"},
+            ValueError,
+            "combine='stack' mixes the models of a param_grid",
+        ),
+        ({"estimator": BayesSVC(), "param_grid": {"D": [1]}}, ValueError, "Invalid parameter 'D'"),
+        (
+            {"estimator": BayesSVC(), "param_grid": GRID, "criterion": "f1"},
+            ValueError,
+            "'criterion' parameter",
+        ),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(arguments, error, message):
+    X, y = noisy()
+    with pytest.raises(error, match=message):
+        BayesSVCSearch(**arguments).fit(X, y)
+
+
+def test_verbose_prints_every_setting(capsys):
+    X, y = noisy()
+    BayesSVCSearch(BayesSVC(), {"C": [0.1, 1.0]}, verbose=1).fit(X, y)
+    assert capsys.readouterr().err.count("[BayesSVCSearch] C=") == 2
