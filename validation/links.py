@@ -41,8 +41,8 @@ points of its training part), segmentation as split by its authors, and load_dig
 Rivals: `SVC(probability=True)`, `CalibratedClassifierCV(SVC())` with its three methods, `ensemble` False and
 True, cross Venn-Abers predictors (5 folds, probabilities merged as p1 / (1 - p0 + p1)), and
 `GaussianProcessClassifier` (rbf; DotProduct cubed for the cubic kernel; parameters by its own evidence; only
-on the 60-point runs and on sets of at most 500 points, {gp_splits} splits: it is slow). The Gaussian process is
-not on the same SVM, and is not counted for the best rival. Probabilities of 0 and 1 count as 1e-15 away."""
+on the 60-point runs and on sets of at most 500 points, {gp_splits} splits: it is slow). The Gaussian process
+is not on the same SVM, and is not counted for the best rival. Probabilities of 0 and 1 count as 1e-15 away."""
 
 FAR = (3, 4, 6, 8, 10)
 LINKS = ("moderated", "sigmoid", "kwok", "hinge", "dumais", "isotonic")
