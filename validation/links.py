@@ -42,7 +42,7 @@ Rivals: `SVC(probability=True)`, `CalibratedClassifierCV(SVC())` with its three 
 True, cross Venn-Abers predictors (5 folds, probabilities merged as p1 / (1 - p0 + p1)), and
 `GaussianProcessClassifier` (rbf; DotProduct cubed for the cubic kernel; parameters by its own evidence; only
 on the 60-point runs and on sets of at most 500 points, {gp_splits} splits: it is slow). The Gaussian process
-is not on the same SVM, and is not counted for the best rival. Probabilities of 0 and 1 count as 1e-15 away."""
+is not on the same SVM, and is not counted for the best rival. Probabilities of 0 and 1 count as 1e-15 off."""
 
 FAR = (3, 4, 6, 8, 10)
 LINKS = ("moderated", "sigmoid", "kwok", "hinge", "dumais", "isotonic")
