@@ -182,14 +182,15 @@ class _Determinant:
         root = np.sqrt(curvature * C)
         system = root[:, None] * block(problem.gram, self.points, self.points) * root
         system[np.diag_indices(size)] += 1.0
-        factor, info = lapack.dpotrf(system, lower=1)
+        # LAPACK takes no empty matrix: where no point is near the margin there is nothing to factorise.
+        factor, info = lapack.dpotrf(system, lower=1) if size else (system, 0)
         if info != 0:
             raise ValueError(
                 f"The kernel {machine.kernel} is not positive semi-definite on the training points: it has "
                 "no evidence. Choose another kernel."
             )
         self.logarithm = 2.0 * float(np.log(np.diagonal(factor)).sum())
-        inverse, _ = lapack.dpotri(factor, lower=1)
+        inverse, _ = lapack.dpotri(factor, lower=1) if size else (system, 0)
         mirror_lower(inverse, size)
         used = 1.0 - np.diagonal(inverse)
         self.n_parameters = float(used.sum())

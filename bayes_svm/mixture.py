@@ -1,31 +1,57 @@
-"""Mixtures of models, weighted by their leave-one-out probabilities."""
+"""Pools of models, weighted by their leave-one-out probabilities."""
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["stacking_weights"]
+__all__ = ["pooled", "stacking_weights"]
 
 Array = NDArray[np.float64]
 
-MAX_ROUNDS = 10_000
-CONVERGED = 1e-10  # gain of the mean log-likelihood in one round
-NEGLIGIBLE = 1e-3  # weight of a model that is dropped
+PRIOR = 1.0  # pseudo-counts, shared by all models: with few data no model is ruled out
+NEGLIGIBLE = 0.03  # weight of a model that is dropped
+MAX_STEPS = 200
+CONVERGED = 1e-9  # half of the squared Newton decrement, per unit of sample weight
+LEAST = float(np.log(np.finfo(float).tiny))  # of a log-probability
 
 
-def stacking_weights(likelihood: Array, weight: Array) -> Array:
-    r"""Weights of the mixture that maximises the leave-one-out log-likelihood, by EM.
-
-    .. math:: \max_w \sum_i \log \sum_k w_k \, p_k(y_i | x_i, D_{-i}), \qquad
-              w \ge 0, \; \sum_k w_k = 1
-
-    The problem is concave. Models of weight below 1e-3 are dropped, and the rest weighted anew.
+def pooled(logs: Array, weights: Array) -> Array:
+    r"""Log-probabilities of the logarithmic pool, :math:`p(y | x) \propto \prod_k p_k(y | x)^{w_k}`.
 
     Parameters
     ----------
-    likelihood : array of shape (n_samples, n_models)
-        What each model says of the true class, above 0.
+    logs : array of shape (n_models, n_samples, n_classes)
+        Log-probabilities of every model.
+    weights : array of shape (n_models,)
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+    """
+    mean = np.tensordot(weights, np.maximum(logs, LEAST), axes=1)
+    return np.asarray(mean - logsumexp(mean, axis=1, keepdims=True))
+
+
+def stacking_weights(logs: Array, y: NDArray[np.intp], weight: Array) -> Array:
+    r"""Weights of the pool that maximises the leave-one-out log-likelihood.
+
+    .. math:: \max_w \; \sum_i \log p_w(y_i | x_i) + \frac{1}{K} \sum_k \log w_k, \qquad
+              p_w \propto \prod_k p_k^{w_k}, \quad w > 0, \; \sum_k w_k = 1
+
+    The problem is concave and solved by Newton's method. The second term is a prior of one
+    observation. Models of weight below 0.03 are dropped, and the rest weighted anew.
+
+    Parameters
+    ----------
+    logs : array of shape (n_models, n_samples, n_classes)
+        What each model says of every sample without having seen it.
+    y : array of shape (n_samples,)
+        Class numbers.
     weight : array of shape (n_samples,)
         Of the samples.
 
@@ -34,28 +60,51 @@ def stacking_weights(likelihood: Array, weight: Array) -> Array:
     array of shape (n_models,)
         0 for the models dropped.
 
-    References
-    ----------
-    Yao, Vehtari, Simpson and Gelman, "Using stacking to average Bayesian predictive
-    distributions", Bayesian Analysis 13(3), 2018.
+    Warns
+    -----
+    ConvergenceWarning
+        If Newton's method does not end.
     """
-    found = _expectation_maximisation(likelihood, weight)
-    kept = np.flatnonzero(found >= NEGLIGIBLE)
-    weights = np.zeros(likelihood.shape[1])
-    weights[kept] = _expectation_maximisation(likelihood[:, kept], weight)
+    logs = np.maximum(logs, LEAST)
+    found = _newton(logs, y, weight)
+    kept = np.flatnonzero(found >= min(NEGLIGIBLE, found.max()))
+    weights = np.zeros(len(logs))
+    weights[kept] = _newton(logs[kept], y, weight)
     return weights
 
 
-def _expectation_maximisation(likelihood: Array, weight: Array) -> Array:
-    weights = np.full(likelihood.shape[1], 1.0 / likelihood.shape[1])
-    share = weight / weight.sum()
-    before = -np.inf
-    for _ in range(MAX_ROUNDS):
-        mixed = likelihood @ weights
-        value = float(share @ np.log(mixed))
-        if value - before <= CONVERGED:
+def _objective(logs: Array, y: NDArray[np.intp], weight: Array, weights: Array) -> float:
+    mean = np.tensordot(weights, logs, axes=1)
+    own = mean[np.arange(len(y)), y] - logsumexp(mean, axis=1)
+    return float(weight @ own + PRIOR * np.log(weights).mean())
+
+
+def _newton(logs: Array, y: NDArray[np.intp], weight: Array) -> Array:
+    """Weights on the simplex, by Newton's method with step halving."""
+    n_models, n_samples = logs.shape[:2]
+    weights = np.full(n_models, 1.0 / n_models)
+    value = _objective(logs, y, weight, weights)
+    truth = logs[:, np.arange(n_samples), y]
+    for _ in range(MAX_STEPS):
+        probability = np.exp(pooled(logs, weights))
+        mean = np.einsum("kic,ic->ki", logs, probability)
+        gradient = (truth - mean) @ weight + PRIOR / n_models / weights
+        spread = ((logs - mean[:, :, None]) * np.sqrt(weight[:, None] * probability)).reshape(n_models, -1)
+        hessian = spread @ spread.T + np.diag(PRIOR / n_models / weights**2)
+        # On the simplex: steps that sum to 0.
+        both = np.linalg.solve(hessian, np.column_stack([gradient, np.ones(n_models)]))
+        step = both[:, 0] - both[:, 1] * both[:, 0].sum() / both[:, 1].sum()
+        if gradient @ step <= 2.0 * CONVERGED * weight.sum():
             break
-        before = value
-        weights = weights * ((share / mixed) @ likelihood)
-        weights /= weights.sum()
-    return weights
+        falling = step < 0
+        length = min(1.0, 0.99 * float((weights[falling] / -step[falling]).min(initial=np.inf)))
+        while (trial := _objective(logs, y, weight, weights + length * step)) < value:
+            length /= 2.0
+            if length < 1e-12:
+                return weights
+        weights, value = weights + length * step, trial
+    else:
+        warnings.warn(
+            "The mixture's weights did not converge: try a smaller grid.", ConvergenceWarning, stacklevel=2
+        )
+    return np.asarray(weights / weights.sum())

@@ -14,20 +14,19 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
-from scipy.special import logit
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.evidence import log_evidence
 from bayes_svm.machine import checked_weights
-from bayes_svm.mixture import stacking_weights
+from bayes_svm.mixture import pooled, stacking_weights
 from bayes_svm.svc import BayesSVC
 from bayes_svm.xi_alpha import span_estimate, xi_alpha
 
@@ -36,6 +35,7 @@ __all__ = ["BayesSVCSearch"]
 Array = NDArray[np.float64]
 Parameters = dict[str, Any]
 
+EPSILON = float(np.finfo(float).eps)
 CRITERIA = ("loo_log_loss", "loo_error", "evidence", "span", "xi_alpha")
 
 
@@ -47,19 +47,20 @@ class _Trial:
     score: float
     seconds: float
     model: Any
-    likelihood: Array | None
+    logs: Array | None  # leave-one-out log-probabilities
 
 
 class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Choice of C and the kernel's parameters by a criterion that needs no folds.
 
     Every setting is fitted once, on all data. Its exact leave-one-out values, its evidence, or
-    an estimate say how good it is. ``combine="stack"`` keeps several settings, in the mixture
+    an estimate say how good it is. ``combine="stack"`` keeps several settings, in the
+    geometric mixture
 
-    .. math:: p(y | x) = \sum_k w_k \, p_k(y | x), \qquad
-              w = \arg\max_w \sum_i \log \sum_k w_k \, p_k(y_i | x_i, D_{-i}),
+    .. math:: p_w(y | x) \propto \prod_k p_k(y | x)^{w_k}, \qquad
+              w = \arg\max_w \sum_i \log p_w(y_i | x_i, D_{-i}) + \frac{1}{K} \sum_k \log w_k,
 
-    which with few data is better than any choice.
+    which with few data is better than any choice, and than the arithmetic mixture.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     References
     ----------
     Yao, Vehtari, Simpson and Gelman, "Using stacking to average Bayesian predictive
-    distributions", Bayesian Analysis 13(3), 2018, for the mixture.
+    distributions", Bayesian Analysis 13(3), 2018, whose mixture is arithmetic.
 
     Examples
     --------
@@ -277,15 +278,15 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_estimator_ = best
         self.estimators_, self.weights_ = [best], np.ones(1)
         if self.combine == "stack":
-            likelihood = np.column_stack(
-                [trial.likelihood for trial in trials if trial.likelihood is not None]
-            )
-            weight = checked_weights(sample_weight, likelihood)
-            weights = stacking_weights(likelihood, weight)
+            logs = np.stack([trial.logs for trial in trials if trial.logs is not None])
+            weight = checked_weights(sample_weight, logs[0])
+            numbers = np.searchsorted(best.classes_, column_or_1d(y))
+            weights = stacking_weights(logs, numbers, weight)
             kept = np.flatnonzero(weights)
             self.estimators_ = [trials[k].model for k in kept]
             self.weights_ = weights[kept]
-            self.stack_score_ = float(np.average(np.log(likelihood @ weights), weights=weight))
+            own = pooled(logs, weights)[np.arange(len(numbers)), numbers]
+            self.stack_score_ = float(np.average(own, weights=weight))
         self.classes_ = best.classes_
         self.n_features_in_ = best.n_features_in_
         if hasattr(best, "feature_names_in_"):
@@ -302,17 +303,22 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         array of shape (n_samples, n_classes)
         """
-        self._require_models()
-        parts = [w * model.predict_proba(X) for w, model in zip(self.weights_, self.estimators_, strict=True)]
-        return np.asarray(sum(parts))
+        return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithm of :meth:`predict_proba`."""
+        """Logarithm of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
         self._require_models()
-        if len(self.estimators_) == 1:
-            return np.asarray(self.estimators_[0].predict_log_proba(X))
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
+        logs = [model.predict_log_proba(X) for model in self.estimators_]
+        return np.asarray(logs[0] if len(logs) == 1 else pooled(np.stack(logs), self.weights_))
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of the best model; of a mixture the log-odds of its probabilities.
@@ -328,9 +334,9 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._require_models()
         if len(self.estimators_) == 1:
             return np.asarray(self.estimators_[0].decision_function(X))
-        probability = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            return np.asarray(logit(probability[:, 1] if probability.shape[1] == 2 else probability))
+        logs = self.predict_log_proba(X)
+        log_odds = logs - np.log(-np.expm1(np.minimum(logs, -EPSILON)))
+        return np.asarray(log_odds[:, 1] if log_odds.shape[1] == 2 else log_odds)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class.
@@ -466,9 +472,9 @@ def _same_kernel(
                 score = -log_loss(machine.y, model.loo_proba_, sample_weight=machine.weight, labels=labels)
             else:
                 score = _score(model, X, y, sample_weight, criterion)
-        truth = model.loo_proba_[np.arange(len(machine.y)), machine.y]
-        likelihood = np.maximum(truth, np.finfo(float).tiny)
-        trials.append(_Trial(setting, score, time.perf_counter() - started, whole, likelihood))
+        with np.errstate(divide="ignore"):
+            logs = np.log(model.loo_proba_)
+        trials.append(_Trial(setting, score, time.perf_counter() - started, whole, logs))
         if verbose:
             _say(trials[-1], criterion)
     return trials

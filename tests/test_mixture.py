@@ -2,48 +2,77 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from bayes_svm.mixture import stacking_weights
+from bayes_svm.mixture import pooled, stacking_weights
 
 random = np.random.default_rng(0)
 
 
-def log_likelihood(weights, likelihood, weight):
-    return weight @ np.log(likelihood @ weights)
-
-
-@pytest.mark.parametrize("n_models", [2, 5, 20])
-def test_no_other_mixture_is_likelier(n_models):
-    likelihood = random.beta(2, 1, size=(80, n_models))
-    weight = random.choice([0.0, 0.5, 2.0], size=80)
-    found = stacking_weights(likelihood, weight)
-    assert found.sum() == pytest.approx(1.0)
-    assert np.all(found >= 0)
-    best = minimize(
-        lambda w: -log_likelihood(np.abs(w) / np.abs(w).sum(), likelihood, weight),
-        np.ones(n_models),
-        method="SLSQP",
-        options={"ftol": 1e-12, "maxiter": 1000},
+def models(n_models, n_classes, n=60):
+    """Log-probabilities of models of different sharpness, labels and weights."""
+    y = random.integers(0, n_classes, size=n)
+    score = 2.0 * np.eye(n_classes)[y] + random.normal(size=(n_models, n, n_classes))
+    score *= np.geomspace(0.2, 3.0, n_models)[:, None, None]
+    return (
+        score - np.logaddexp.reduce(score, axis=2, keepdims=True),
+        y,
+        random.choice([0.0, 0.5, 2.0], size=n),
     )
-    # Dropping what weighs less than a thousandth costs next to nothing.
-    assert log_likelihood(found, likelihood, weight) >= -best.fun - 1e-3 * weight.sum()
-    # Optimality: a model's mean share of the mixture is 1 where it has weight, at most 1 elsewhere.
-    share = (weight / weight.sum() / (likelihood @ found)) @ likelihood
-    np.testing.assert_allclose(share[found > 0.01], 1.0, atol=1e-3)
-    assert share.max() < 1.01
 
 
-def test_a_model_that_is_better_everywhere_gets_all_the_weight():
-    likelihood = np.column_stack([np.full(30, 0.5), np.full(30, 0.9), np.full(30, 0.7)])
-    np.testing.assert_array_equal(stacking_weights(likelihood, np.ones(30)), [0.0, 1.0, 0.0])
+def objective(weights, logs, y, weight):
+    """The formula, sample by sample."""
+    total = np.log(weights).mean()
+    for i in range(len(y)):
+        pool = np.prod(np.exp(logs[:, i]) ** weights[:, None], axis=0)
+        total += weight[i] * np.log(pool[y[i]] / pool.sum())
+    return total
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_models", [2, 6])
+def test_no_other_weights_are_likelier(n_models, n_classes):
+    logs, y, weight = models(n_models, n_classes)
+    found = stacking_weights(logs, y, weight)
+    assert found.sum() == pytest.approx(1.0)
+    kept = np.flatnonzero(found)  # the best weights of these
+    best = minimize(
+        lambda w: -objective(w / w.sum(), logs[kept], y, weight),
+        np.full(len(kept), 1.0 / len(kept)),
+        bounds=[(1e-6, 1.0)] * len(kept),
+        method="L-BFGS-B",
+        options={"ftol": 1e-14, "maxiter": 2000},
+    )
+    assert objective(found[kept], logs[kept], y, weight) == pytest.approx(-best.fun, abs=1e-4)
+
+
+def test_the_pool_is_the_normalised_product():
+    logs, *_ = models(3, 4)
+    weights = np.array([0.5, 0.2, 0.3])
+    product = np.prod(np.exp(logs) ** weights[:, None, None], axis=0)
+    np.testing.assert_allclose(np.exp(pooled(logs, weights)), product / product.sum(axis=1, keepdims=True))
+
+
+def test_many_models_are_thinned_out():
+    logs, y, weight = models(40, 2, n=2000)
+    found = stacking_weights(logs, y, weight)
+    assert 0 < np.sum(found > 0) < 40
+    assert found[found > 0].min() > 0.01
 
 
 def test_models_that_say_the_same_share():
-    likelihood = np.column_stack([np.full(30, 0.5)] * 4)
-    np.testing.assert_allclose(stacking_weights(likelihood, np.ones(30)), 0.25)
+    logs, y, weight = models(1, 2)
+    np.testing.assert_allclose(stacking_weights(np.repeat(logs, 4, axis=0), y, weight), 0.25)
 
 
-def test_a_likelihood_of_almost_nothing_is_no_trouble():
-    likelihood = np.array([[1e-300, 0.5], [0.5, 1e-300], [0.3, 0.6]])
-    found = stacking_weights(likelihood, np.ones(3))
+def test_one_model_has_all_the_weight():
+    logs, y, weight = models(1, 3)
+    np.testing.assert_array_equal(stacking_weights(logs, y, weight), [1.0])
+
+
+def test_certainty_that_is_wrong_is_no_trouble():
+    logs, y, weight = models(3, 2)
+    logs[0] = np.where(np.eye(2)[y] == 1, -np.inf, 0.0)
+    found = stacking_weights(logs, y, weight)
     assert np.all(np.isfinite(found))
-    assert np.all(found > 0.1)
+    assert found[0] < 0.01
+    assert np.all(np.isfinite(pooled(logs, found)))

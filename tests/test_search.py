@@ -86,14 +86,16 @@ def test_a_mixture_is_at_least_as_likely_as_the_best_and_drops_the_rest():
     X, y = noisy(n=100)
     grid = {"gamma": [0.01, 0.1, 1.0, 10.0], "C": [0.01, 1.0, 100.0]}
     search = BayesSVCSearch(BayesSVC(), grid, combine="stack").fit(X, y)
-    assert search.stack_score_ >= search.best_score_
+    assert search.stack_score_ >= search.best_score_ - 0.01  # of which a prior of one row takes a little
     assert search.weights_.sum() == pytest.approx(1.0)
-    assert search.weights_.min() >= 1e-3
+    assert search.weights_.min() > 0.01
     assert 1 < len(search.estimators_) < 12
-    mixed = sum(w * m.predict_proba(X) for w, m in zip(search.weights_, search.estimators_, strict=True))
+    parts = zip(search.weights_, search.estimators_, strict=True)
+    mixed = np.exp(sum(w * model.predict_log_proba(X) for w, model in parts))
+    mixed /= mixed.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(search.predict_proba(X), mixed)
     np.testing.assert_array_equal(search.predict(X), search.classes_[mixed.argmax(axis=1)])
-    np.testing.assert_array_equal(search.decision_function(X) > 0, mixed[:, 1] > 0.5)
+    np.testing.assert_allclose(search.decision_function(X), np.log(mixed[:, 1] / mixed[:, 0]), atol=1e-9)
     np.testing.assert_allclose(np.exp(search.predict_log_proba(X)), mixed)
 
 
