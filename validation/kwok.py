@@ -137,8 +137,8 @@ def toy(page: Page, figure: str | None) -> None:
         "## Toy problem: five Gaussians, d = 3",
         f"{N_TRAIN} training patterns. The paper's 10201 test patterns are as many as a plane of 101 x 101 "
         "points has: *plane* are such points, the more probable class of each being its label; *drawn* are "
-        "10201 draws of the five Gaussians. G is the sum of the log losses of the test patterns (equation 17); "
-        "the regularised sigmoid is fitted, and its penalty chosen, on 500 other draws.",
+        "10201 draws of the five Gaussians. G is the sum of the log losses of the test patterns (equation "
+        "17); the regularised sigmoid is fitted, and its penalty chosen, on 500 other draws.",
         table(("", "error", *(f"G, {name}" for name in PAPER_G)), rows),
     )
     if figure is not None:
@@ -287,8 +287,8 @@ def report_reuters(
     page.add(
         "## Text categorization: Reuters-21578, ModApte split, d = 1",
         f"{len(names)} topics that both parts have, tf-idf as in the paper but without stemming; C = "
-        f"{args.text_C:g}. Of a topic's points near the margin, up to {args.text_rows} make up its posterior: "
-        "for a rare topic nearly all 9603 documents are near it.",
+        f"{args.text_C:g}. Of a topic's points near the margin, up to {args.text_rows} make up its "
+        "posterior: for a rare topic nearly all 9603 documents are near it.",
         table(("output", "macro-averaged break-even point", "micro-averaged"), rows),
     )
     kept = expit(log_odds) >= 0.5
@@ -326,7 +326,7 @@ def draw_text(
 
     figure, axes = plt.subplots(1, 5, figsize=(20, 4), layout="constrained")
     mean = variance.mean(axis=0)
-    axes[0].loglog(counts, mean, ".")
+    axes[0].semilogx(counts, mean, ".")
     axes[0].set(title="variance (figure 5)", xlabel="training documents of the topic", ylabel="mean variance")
     for name, scores in (("MAP", values), ("moderated", log_odds)):
         axes[1].plot(*curve(scores.ravel(), truth.ravel()), label=name)
@@ -339,7 +339,7 @@ def draw_text(
     axes[2].plot(thresholds, [truth[part].sum() / truth.sum() for part in chosen], label="recall")
     axes[2].set(title="threshold (figure 7)", xlabel="rejection threshold on the moderated output")
     share = np.mean((output > 0.4) & (output < 0.5), axis=0)
-    axes[3].semilogx(mean, 100 * share, ".")
+    axes[3].plot(mean, 100 * share, ".")
     axes[3].set(title="undecided (figure 8)", xlabel="mean variance", ylabel="% of outputs in (0.4, 0.5)")
     sure = np.abs(output - 0.5) > 0.1
     for name, scores in (("MAP", values), ("moderated", log_odds)):
