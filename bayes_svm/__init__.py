@@ -2,10 +2,21 @@
 
 from importlib.metadata import version
 
+from bayes_svm.decision import Threshold, choose_threshold
 from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
 from bayes_svm.svc import BayesSVC
 from bayes_svm.xi_alpha import Span, XiAlpha, span_estimate, xi_alpha
 
 __version__ = version("bayes-svm")
 
-__all__ = ["BayesSVC", "LeaveOneOut", "Span", "XiAlpha", "leave_one_out", "span_estimate", "xi_alpha"]
+__all__ = [
+    "BayesSVC",
+    "LeaveOneOut",
+    "Span",
+    "Threshold",
+    "XiAlpha",
+    "choose_threshold",
+    "leave_one_out",
+    "span_estimate",
+    "xi_alpha",
+]
