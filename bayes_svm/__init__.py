@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from bayes_svm.decision import Threshold, choose_threshold
+from bayes_svm.decision import RejectOptionClassifier, Threshold, choose_threshold
 from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
 from bayes_svm.svc import BayesSVC
 from bayes_svm.xi_alpha import Span, XiAlpha, span_estimate, xi_alpha
@@ -12,6 +12,7 @@ __version__ = version("bayes-svm")
 __all__ = [
     "BayesSVC",
     "LeaveOneOut",
+    "RejectOptionClassifier",
     "Span",
     "Threshold",
     "XiAlpha",
