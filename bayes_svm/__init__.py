@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from bayes_svm.decision import RejectOptionClassifier, Threshold, choose_threshold
 from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
+from bayes_svm.resampling import compare_estimators
 from bayes_svm.svc import BayesSVC
 from bayes_svm.xi_alpha import Span, XiAlpha, span_estimate, xi_alpha
 
@@ -17,6 +18,7 @@ __all__ = [
     "Threshold",
     "XiAlpha",
     "choose_threshold",
+    "compare_estimators",
     "leave_one_out",
     "span_estimate",
     "xi_alpha",
