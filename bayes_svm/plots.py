@@ -307,17 +307,22 @@ class EstimateComparisonDisplay(_Display):
         -------
         EstimateComparisonDisplay
         """
+        own_axes = ax is None
         ax, estimates = self._take(ax), self.comparison.estimates
         options = {"fmt": "o", "capsize": 3, "color": "C0", **kwargs}
         for place, one in enumerate(estimates):
             low, high = (one.value, one.value) if one.interval is None else one.interval
             ends = [[max(0.0, one.value - low)], [max(0.0, high - one.value)]]
             ax.errorbar([one.value], [place], xerr=ends, **options)
-        names = [f"{one.method}\n{one.fits} fits, {one.seconds:.2g} s" for one in estimates]
+        names = [
+            f"{one.method}\n{one.fits} fit{'' if one.fits == 1 else 's'}, {one.seconds:.2g} s"
+            for one in estimates
+        ]
         ax.set_yticks(range(len(names)), names)
         ax.invert_yaxis()
         ax.set_xlabel(f"{self.comparison.measure}, {100 * self.comparison.confidence:g} % interval")
-        self.figure_.tight_layout()
+        if own_axes:
+            self.figure_.tight_layout()
         return self
 
 
