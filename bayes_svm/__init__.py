@@ -2,8 +2,10 @@
 
 from importlib.metadata import version
 
+from bayes_svm.decision import RejectOptionClassifier, Threshold, choose_threshold
 from bayes_svm.evidence import Evidence, log_evidence
 from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
+from bayes_svm.resampling import compare_estimators
 from bayes_svm.search import BayesSVCSearch
 from bayes_svm.svc import BayesSVC
 from bayes_svm.xi_alpha import Span, XiAlpha, span_estimate, xi_alpha
@@ -15,8 +17,12 @@ __all__ = [
     "BayesSVCSearch",
     "Evidence",
     "LeaveOneOut",
+    "RejectOptionClassifier",
     "Span",
+    "Threshold",
     "XiAlpha",
+    "choose_threshold",
+    "compare_estimators",
     "leave_one_out",
     "log_evidence",
     "span_estimate",

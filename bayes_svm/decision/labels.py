@@ -1,0 +1,59 @@
+"""The label of a rejected point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["default_reject_label", "labels_with_rejection"]
+
+
+def default_reject_label(classes: NDArray[Any], given: Any) -> Any:
+    """The label given, or one that suits the classes.
+
+    Raises
+    ------
+    ValueError
+        If the label is one of the classes, is not of their type, or none suits them.
+    """
+    label = given
+    if label is None:
+        label = _suitable(classes)
+    elif _kind(np.asarray(label)) != _kind(classes):
+        raise ValueError(f"reject_label={label!r} is not of the type of y ({classes.dtype}).")
+    if label in classes.tolist():
+        raise ValueError(f"reject_label={label!r} is one of the classes: give another.")
+    return label
+
+
+def labels_with_rejection(labels: NDArray[Any], rejected: NDArray[np.bool_], label: Any) -> NDArray[Any]:
+    """Labels with the reject label in place of the rejected, in a type that holds both."""
+    if labels.dtype == object:
+        filled = labels.copy()
+        filled[rejected] = label
+        return filled
+    return np.where(rejected, np.asarray(label), labels)
+
+
+def _kind(values: NDArray[Any]) -> str:
+    if values.dtype == object:
+        kinds = {_kind(np.asarray(value)) for value in values.ravel().tolist()}
+        return kinds.pop() if len(kinds) == 1 else "mixed"
+    return {"i": "number", "u": "number", "f": "number", "U": "text", "S": "bytes"}.get(
+        values.dtype.kind, values.dtype.kind
+    )
+
+
+def _suitable(classes: NDArray[Any]) -> Any:
+    kind = _kind(classes)
+    if kind == "text":
+        return "reject"
+    if kind == "number":
+        smallest = min(classes.tolist())
+        return type(smallest)(min(0, smallest) - 1)
+    raise ValueError(
+        f"Labels of type {classes.dtype} leave no label for a rejected point: give reject_label, or y as "
+        "numbers or strings."
+    )

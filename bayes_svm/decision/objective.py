@@ -1,0 +1,118 @@
+"""What a threshold is to achieve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_svm.decision.curve import ThresholdCurve
+
+__all__ = ["OBJECTIVES", "Objective"]
+
+Array = NDArray[np.float64]
+
+OBJECTIVES = ("f_beta", "precision", "recall", "cost", "rate", "break_even")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """An objective of :func:`bayes_svm.choose_threshold` with its options, checked.
+
+    Parameters
+    ----------
+    name : one of OBJECTIVES
+    beta : float
+    at_least : float or None
+    confidence : float or None
+    cost : array of shape (2, 2)
+        Rows are true, columns decided.
+    rate : float or None
+    """
+
+    name: str
+    beta: float
+    at_least: float | None
+    confidence: float | None
+    cost: Array
+    rate: float | None
+
+    def __post_init__(self) -> None:
+        if self.name not in OBJECTIVES:
+            raise ValueError(f"objective={self.name!r} is not one of {OBJECTIVES}.")
+        if not 0 < self.beta < np.inf:
+            raise ValueError(f"beta={self.beta!r} must be positive and finite.")
+        bounded = self.name in ("precision", "recall")
+        if bounded and (self.at_least is None or not 0 < self.at_least <= 1):
+            raise ValueError(
+                f"objective={self.name!r} needs at_least in (0, 1], the {self.name} to reach; "
+                f"got at_least={self.at_least!r}."
+            )
+        if not bounded and (self.at_least is not None or self.confidence is not None):
+            raise ValueError(
+                f"at_least and confidence belong to objective='precision' or 'recall', not to {self.name!r}."
+            )
+        if self.confidence is not None and not 0.5 <= self.confidence < 1:
+            raise ValueError(f"confidence={self.confidence!r} is not in [0.5, 1).")
+        if (self.rate is not None) != (self.name == "rate"):
+            raise ValueError(f"rate is needed for objective='rate' and for no other; got rate={self.rate!r}.")
+        if self.rate is not None and not 0 <= self.rate <= 1:
+            raise ValueError(f"rate={self.rate!r} is not in [0, 1].")
+
+    def choose(self, curve: ThresholdCurve) -> int:
+        """Entry of the curve that does best; of equals the one with the highest threshold.
+
+        Raises
+        ------
+        ValueError
+            If no threshold reaches the precision or recall wanted.
+        """
+        if self.name in ("precision", "recall"):
+            return self._choose_bounded(curve, float(self.at_least or 0.0))
+        return _last_largest(self._score(curve))
+
+    def _score(self, curve: ThresholdCurve) -> Array:
+        if self.name == "f_beta":
+            return curve.f_beta(self.beta)
+        if self.name == "cost":
+            (tn, fp), (fn, tp) = self.cost
+            return -(tn * curve.tn + fp * curve.fp + fn * curve.fn + tp * curve.tp)
+        if self.name == "rate":
+            return -np.abs(curve.positive_rate - float(self.rate or 0.0))
+        # Precision and recall have the same numerator: equal where as many are decided positive as there are.
+        return -np.abs(curve.tp + curve.fp - curve.tp[0])
+
+    def _choose_bounded(self, curve: ThresholdCurve, at_least: float) -> int:
+        decided = curve.tp + curve.fp
+        whole = decided if self.name == "precision" else np.full_like(decided, curve.tp[0])
+        reached = _lower_bound(curve.tp, whole, self.confidence)
+        reached[decided == 0] = -np.inf
+        attained = reached >= at_least
+        if not attained.any():
+            bound = f" (lower bound at confidence {self.confidence:g})" if self.confidence else ""
+            raise ValueError(
+                f"No threshold reaches {self.name} >= {at_least:g}{bound}: the most is "
+                f"{reached.max():.4g}. Ask for less, or use more data."
+            )
+        own, other = getattr(curve, self.name), curve.recall if self.name == "precision" else curve.precision
+        best = np.where(attained, other, -np.inf)
+        return _last_largest(np.where(best == best.max(), own, -np.inf))
+
+
+def _last_largest(score: Array) -> int:
+    return len(score) - 1 - int(np.argmax(score[::-1]))
+
+
+def _lower_bound(part: Array, whole: Array, confidence: float | None) -> Array:
+    """Share, or the end of its one-sided Wilson interval; 0 for shares of nothing."""
+    some = whole > 0
+    bound = np.zeros_like(whole)
+    bound[some] = part[some] / whole[some]
+    if confidence is None:
+        return bound
+    from statsmodels.stats.proportion import proportion_confint  # heavy: only where it is used
+
+    low, _ = proportion_confint(part[some], whole[some], alpha=2 * (1 - confidence), method="wilson")
+    bound[some] = low
+    return bound

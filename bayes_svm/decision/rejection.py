@@ -1,0 +1,396 @@
+"""A reject option around any classifier with probabilities."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
+from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import assert_all_finite, get_tags, indexable
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_method_params,
+    _num_samples,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+)
+
+from bayes_svm.decision.labels import default_reject_label, labels_with_rejection
+from bayes_svm.decision.risk_coverage import RiskCoverageCurve, guaranteed_threshold, risk_coverage_curve
+from bayes_svm.machine import checked_weights
+
+__all__ = ["RejectOptionClassifier"]
+
+Array = NDArray[np.float64]
+
+RULES = ("threshold", "cost", "target_risk", "target_coverage")
+HELD_OUT = 0.2
+
+
+class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Classifier that rejects points whose most probable class is not probable enough.
+
+    .. math:: \hat y(x) = \arg\max_k p_k(x) \text{ if } \max_k p_k(x) \ge t, \text{ otherwise reject}
+
+    Chow's rule. Give one of ``threshold``, ``cost``, ``target_risk`` and ``target_coverage``;
+    with none of them nothing is rejected.
+
+    Parameters
+    ----------
+    estimator : classifier with predict_proba
+    threshold : float in [0, 1], optional
+        The t itself.
+    cost : float in (0, 1), optional
+        Cost of a rejection where an error costs 1: ``t = 1 - cost``.
+    target_risk : float in (0, 1), optional
+        Share of errors wanted among the accepted points, at most.
+    target_coverage : float in (0, 1], optional
+        Share of points to accept, at least.
+    confidence : float in (0, 1), default=0.95
+        For ``target_risk``: probability, over the held-out data, with which the risk of the
+        fitted classifier is below the target.
+    reject_label : label, optional
+        What ``predict`` gives for a rejected point, of the type of y. By default "reject" for
+        strings, and for numbers -1 or, where there are negative labels, the smallest less 1.
+    cv : None, "prefit", float, int, splitter or iterable of splits, default=None
+        The data that thresholds, coverage and risk are read off.
+
+        * None: the estimator's leave-one-out probabilities (``loo_proba_``, as
+          :class:`~bayes_svm.BayesSVC` has) where there are any, nothing held out, one fit.
+          Otherwise a fifth is held out if ``target_risk`` or ``target_coverage`` is given.
+        * float: this share, drawn within classes, is held out of the estimator's training.
+        * "prefit": the estimator is fitted, and all data given to ``fit`` are held-out data.
+        * int, splitter or iterable: predictions of cross-validation; the estimator is then
+          fitted to all data.
+    random_state : int, RandomState instance or None, default=None
+        Of the split where ``cv`` makes one. None splits the same way every time.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+    classes_ : array of shape (n_classes,)
+        Without the reject label.
+    threshold_ : float
+    reject_label_ : label or None
+        None where nothing can be rejected.
+    fitted_on_ : {"leave-one-out", "held-out", "cross-validation", "nothing"}
+        What threshold, coverage and risk come from.
+    guaranteed_ : bool
+        Whether the target risk comes with the guarantee: only on held-out data. On
+        leave-one-out or cross-validated probabilities it is a heuristic: they are not
+        independent, and are not those of the one classifier that is used.
+    coverage_, selective_risk_ : float
+        Weighted share of points accepted, and of errors among them, on the data the threshold
+        was chosen on: the risk as seen, not its bound. Absent if ``fitted_on_`` is "nothing".
+    risk_coverage_ : RiskCoverageCurve
+        The whole curve; absent likewise.
+    n_features_in_, feature_names_in_
+        As the estimator has them.
+
+    Notes
+    -----
+    ``score`` counts a rejection as an error; :mod:`bayes_svm.decision.scorers` has scorers of
+    coverage, selective risk and the area under the risk-coverage curve. Ties of confidence are
+    accepted or rejected together.
+
+    References
+    ----------
+    Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on Information
+    Theory 16(1), 1970. Geifman and El-Yaniv, "Selective classification for deep neural
+    networks", NeurIPS 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from bayes_svm import BayesSVC, RejectOptionClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RejectOptionClassifier(BayesSVC(), target_coverage=0.9).fit(scale(X), y)
+    >>> round(model.coverage_, 3), round(model.selective_risk_, 3), model.fitted_on_
+    (0.902, 0.008, 'leave-one-out')
+    >>> sorted(set(model.predict(scale(X)).tolist()))
+    [-1, 0, 1]
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit"])],
+        "threshold": [Interval(Real, 0.0, 1.0, closed="both"), None],
+        "cost": [Interval(Real, 0.0, 1.0, closed="neither"), None],
+        "target_risk": [Interval(Real, 0.0, 1.0, closed="neither"), None],
+        "target_coverage": [Interval(Real, 0.0, 1.0, closed="right"), None],
+        "confidence": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "reject_label": "no_validation",
+        "cv": [
+            "cv_object",
+            StrOptions({"prefit"}),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        threshold: float | None = None,
+        cost: float | None = None,
+        target_risk: float | None = None,
+        target_coverage: float | None = None,
+        confidence: float = 0.95,
+        reject_label: Any = None,
+        cv: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.threshold = threshold
+        self.cost = cost
+        self.target_risk = target_risk
+        self.target_coverage = target_coverage
+        self.confidence = confidence
+        self.reject_label = reject_label
+        self.cv = cv
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.pairwise = inner.input_tags.pairwise
+        tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
+        """Fit the classifier and choose the threshold.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            Given to the estimator, and counted in coverage and risk.
+        **params
+            Given to the estimator's ``fit``; with metadata routing enabled, routed to it and to
+            the splitter.
+
+        Returns
+        -------
+        RejectOptionClassifier
+
+        Raises
+        ------
+        ValueError
+            If more than one rule is given, the target cannot be reached, the reject label is
+            one of the classes or not of y's type, or unequal weights meet ``target_risk``
+            with a guarantee, which counts points.
+        """
+        self._check_rules()
+        X, y = indexable(X, y)
+        labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        weight = np.ones(_num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
+        routed = self._routed(sample_weight, params)
+        proba, rows = self._probabilities(X, labels, routed)
+        self.classes_ = self.estimator_.classes_
+        self.reject_label_ = self._checked_reject_label()
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        self._choose(proba, labels[rows], weight[rows])
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class, or the reject label.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        proba = self.predict_proba(X)
+        predicted = self.classes_[proba.argmax(axis=1)]
+        if self.reject_label_ is None:
+            return np.asarray(predicted)
+        return labels_with_rejection(predicted, proba.max(axis=1) < self.threshold_, self.reject_label_)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the estimator, rejected or not.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(X))
+
+    def rejected(self, X: Any) -> NDArray[np.bool_]:
+        """Whether each point is rejected.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of bool of shape (n_samples,)
+        """
+        return np.asarray(self.predict_proba(X).max(axis=1) < self.threshold_)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Routing of ``fit``'s metadata: to the estimator, the splitter, and the weights here."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        if hasattr(self.cv, "split"):
+            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router
+
+    def _check_rules(self) -> None:
+        given = [name for name in RULES if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"Give one of {', '.join(RULES)}, not several: got {' and '.join(given)}.")
+        if not hasattr(self.estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(self.estimator).__name__} has no predict_proba: rejection needs probabilities. "
+                "Use bayes_svm.BayesSVC, or wrap it in sklearn.calibration.CalibratedClassifierCV."
+            )
+
+    def _routed(self, sample_weight: ArrayLike | None, params: dict[str, Any]) -> tuple[dict, dict]:
+        """Parameters of the estimator's fit and of the splitter."""
+        if _routing_enabled():
+            given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
+            routed = process_routing(self, "fit", **given)
+            return routed.estimator.fit, routed.splitter.split if hasattr(self.cv, "split") else {}
+        if sample_weight is None or self.cv == "prefit":
+            return params, {}
+        if not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(
+                f"{type(self.estimator).__name__}.fit takes no sample_weight. For a pipeline, enable "
+                "metadata routing: sklearn.set_config(enable_metadata_routing=True)."
+            )
+        return {"sample_weight": sample_weight, **params}, {}
+
+    def _probabilities(
+        self, X: Any, y: NDArray[Any], routed: tuple[dict, dict]
+    ) -> tuple[Array | None, NDArray[np.intp]]:
+        """Fit; probabilities of points not trained on, and their row numbers."""
+        fit_params, split_params = routed
+        rows = np.arange(len(y))
+        if isinstance(self.cv, str):
+            check_is_fitted(self.estimator)
+            self.estimator_, self.fitted_on_ = self.estimator, "held-out"
+            return self.predict_proba(X), rows
+        share = self.cv if isinstance(self.cv, RealNotInt) else None
+        if self.cv is None:
+            self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
+            found = _leave_one_out_proba(self.estimator_)
+            self.fitted_on_ = "nothing" if found is None else "leave-one-out"
+            if found is not None or (self.target_risk is None and self.target_coverage is None):
+                return found, rows
+            share = HELD_OUT
+        if share is not None:
+            return self._hold_out(X, y, fit_params, float(share))
+        return self._cross_validate(X, y, fit_params, split_params), rows
+
+    def _hold_out(
+        self, X: Any, y: NDArray[Any], fit_params: dict, share: float
+    ) -> tuple[Array, NDArray[np.intp]]:
+        seed = 0 if self.random_state is None else self.random_state
+        split = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
+        train, test = next(split.split(np.zeros(len(y)), y))
+        self.estimator_ = self._fit_part(X, y, fit_params, train)
+        self.fitted_on_ = "held-out"
+        X_test, _ = _safe_split(self.estimator_, X, y, test, train)
+        return self.predict_proba(X_test), test
+
+    def _fit_part(self, X: Any, y: NDArray[Any], fit_params: dict, train: NDArray[np.intp]) -> Any:
+        model = clone(self.estimator)
+        X_train, y_train = _safe_split(model, X, y, train)
+        return model.fit(X_train, y_train, **_check_method_params(X, fit_params, indices=train))
+
+    def _cross_validate(self, X: Any, y: NDArray[Any], fit_params: dict, split_params: dict) -> Array:
+        classes = np.unique(y)
+        proba = np.full((len(y), len(classes)), np.nan)
+        for train, test in check_cv(self.cv, y, classifier=True).split(X, y, **split_params):
+            model = self._fit_part(X, y, fit_params, train)
+            X_test, _ = _safe_split(model, X, y, test, train)
+            part = np.zeros((len(test), len(classes)))
+            part[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X_test)
+            proba[test] = part
+        if np.isnan(proba).any():
+            raise ValueError("cv must predict every point: use a splitter whose test parts cover the data.")
+        self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
+        self.fitted_on_ = "cross-validation"
+        return proba
+
+    def _checked_reject_label(self) -> Any:
+        if all(getattr(self, name) is None for name in RULES):
+            return None
+        return default_reject_label(self.classes_, self.reject_label)
+
+    def _choose(self, proba: Array | None, y: NDArray[Any], weight: Array) -> None:
+        self.guaranteed_ = False
+        if proba is None:
+            self.threshold_ = self._given_threshold()
+            return
+        confidence = proba.max(axis=1)
+        predicted = self.classes_[proba.argmax(axis=1)]
+        curve = risk_coverage_curve(y, predicted, confidence, sample_weight=weight)
+        if self.target_risk is not None:
+            self.threshold_ = self._for_risk(predicted != y, confidence, weight)
+            self.guaranteed_ = self.fitted_on_ == "held-out"
+        elif self.target_coverage is not None:
+            enough = curve.coverage >= self.target_coverage * (1 - 1e-12)
+            self.threshold_ = float(curve.thresholds[np.argmax(enough)])
+        else:
+            self.threshold_ = self._given_threshold()
+        self.risk_coverage_: RiskCoverageCurve = curve
+        self.coverage_, self.selective_risk_ = curve.at(self.threshold_)
+
+    def _given_threshold(self) -> float:
+        if self.cost is not None:
+            return 1.0 - float(self.cost)
+        return 0.0 if self.threshold is None else float(self.threshold)
+
+    def _for_risk(self, wrong: NDArray[np.bool_], confidence: Array, weight: Array) -> float:
+        used = weight > 0
+        if np.ptp(weight[used]) > 0:
+            raise ValueError(
+                "target_risk counts points, and sample_weight is not the same for all. Use threshold= or "
+                "target_coverage=, or repeat the points."
+            )
+        found = guaranteed_threshold(
+            wrong[used], confidence[used], float(self.target_risk or 0.0), 1 - self.confidence
+        )
+        if found is None:
+            raise ValueError(
+                f"target_risk={self.target_risk} cannot be shown at confidence={self.confidence} with "
+                f"{int(used.sum())} points: ask for less, or give more data to choose the threshold on."
+            )
+        return found
+
+
+def _leave_one_out_proba(estimator: Any) -> Array | None:
+    """Leave-one-out probabilities of a classifier, or of the last step of a pipeline."""
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    return getattr(last, "loo_proba_", None)

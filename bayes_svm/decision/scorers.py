@@ -1,0 +1,85 @@
+"""Scorers of the reject option, for scikit-learn's model selection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayes_svm.decision.risk_coverage import RiskCoverageCurve, risk_coverage_curve
+
+__all__ = ["coverage_scorer", "neg_area_risk_coverage_scorer", "neg_selective_risk_scorer"]
+
+
+def coverage_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Share of points that a fitted :class:`~bayes_svm.RejectOptionClassifier` accepts.
+
+    Parameters
+    ----------
+    estimator : RejectOptionClassifier
+    X : array of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+    sample_weight : array of shape (n_samples,), optional
+
+    Returns
+    -------
+    float
+    """
+    return _curve(estimator, X, y, sample_weight).at(estimator.threshold_)[0]
+
+
+def neg_selective_risk_scorer(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Minus the share of errors among accepted points; 0 where none is accepted.
+
+    Parameters
+    ----------
+    estimator : RejectOptionClassifier
+    X : array of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+    sample_weight : array of shape (n_samples,), optional
+
+    Returns
+    -------
+    float
+    """
+    coverage, risk = _curve(estimator, X, y, sample_weight).at(estimator.threshold_)
+    return -risk if coverage > 0 else 0.0
+
+
+def neg_area_risk_coverage_scorer(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Minus the area under the risk-coverage curve, of any classifier with ``predict_proba``.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : array of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+    sample_weight : array of shape (n_samples,), optional
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from bayes_svm.decision.scorers import neg_area_risk_coverage_scorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> scores = cross_val_score(LogisticRegression(C=0.1), X, y, scoring=neg_area_risk_coverage_scorer)
+    >>> bool((scores > -0.1).all())
+    True
+    """
+    return -_curve(estimator, X, y, sample_weight).area
+
+
+def _curve(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> RiskCoverageCurve:
+    proba = np.asarray(estimator.predict_proba(X))
+    predicted = np.asarray(estimator.classes_)[proba.argmax(axis=1)]
+    return risk_coverage_curve(y, predicted, proba.max(axis=1), sample_weight=sample_weight)

@@ -1,0 +1,308 @@
+"""Thresholds against a loop over every distinct one."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.model_selection import FixedThresholdClassifier
+from statsmodels.stats.proportion import proportion_confint
+
+from bayes_svm import choose_threshold
+
+random = np.random.default_rng(0)
+COSTS = {"fp": 1.0, "fn": 5.0}
+
+
+def counts(positive, decided, weight):
+    return [
+        float(weight[truth & made].sum())
+        for truth, made in itertools.product((positive, ~positive), (decided, ~decided))
+    ]  # tp, fn, fp, tn
+
+
+def slow_best(y, values, weight, value_of):
+    """Best value over every distinct threshold and none at all, each decided anew."""
+    best = None
+    for threshold in [*np.unique(values[weight > 0]), np.inf]:
+        found = value_of(*counts(y == 1, values >= threshold, weight))
+        if found is not None and (best is None or found > best):
+            best = found
+    return best
+
+
+def ratio(part, whole):
+    return part / whole if whole else 0.0
+
+
+OBJECTIVES = {
+    "f1": ({}, lambda tp, fn, fp, tn: 2 * tp / (2 * tp + fp + fn)),
+    "f3": ({"beta": 3.0}, lambda tp, fn, fp, tn: 10 * tp / (10 * tp + 9 * fn + fp)),
+    "precision": (
+        {"objective": "precision", "at_least": 0.6},
+        lambda tp, fn, fp, tn: ratio(tp, tp + fn) if tp + fp and ratio(tp, tp + fp) >= 0.6 else None,
+    ),
+    "recall": (
+        {"objective": "recall", "at_least": 0.7},
+        lambda tp, fn, fp, tn: ratio(tp, tp + fp) if ratio(tp, tp + fn) >= 0.7 else None,
+    ),
+    "cost": ({"objective": "cost", **COSTS}, lambda tp, fn, fp, tn: -(fp + 5 * fn)),
+    "gain": (
+        {"objective": "cost", "cost": [[-1, 2], [3, -4]]},
+        lambda tp, fn, fp, tn: tn - 2 * fp - 3 * fn + 4 * tp,
+    ),
+    "rate": (
+        {"objective": "rate", "rate": 0.3},
+        lambda tp, fn, fp, tn: -abs((tp + fp) / (tp + fn + fp + tn) - 0.3),
+    ),
+    "break_even": ({"objective": "break_even"}, lambda tp, fn, fp, tn: -abs(fp - fn)),
+}
+
+
+def problem(seed, n, levels, weighted):
+    """Values with ties, integer weights with zeros."""
+    random = np.random.default_rng(seed)
+    y = np.r_[0, 1, random.integers(0, 2, n - 2)]
+    values = np.round((random.normal(size=n) + y) * levels) / levels
+    weight = random.integers(0, 4, n).astype(float) if weighted else np.ones(n)
+    weight[:2] = 1.0
+    return y, values, weight
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(sorted(OBJECTIVES)),
+    st.integers(0, 10**6),
+    st.integers(2, 30),
+    st.sampled_from([1, 3, 1000]),
+    st.booleans(),
+)
+def test_no_threshold_is_better(name, seed, n, levels, weighted):
+    y, values, weight = problem(seed, n, levels, weighted)
+    options, value_of = OBJECTIVES[name]
+    best = slow_best(y, values, weight, value_of)
+    if best is None:
+        with pytest.raises(ValueError, match="No threshold reaches"):
+            choose_threshold(y, values, sample_weight=weight, **options)
+        return
+    found = choose_threshold(y, values, sample_weight=weight, **options)
+    cells = counts(y == 1, values >= found.threshold, weight)
+    assert value_of(*cells) == pytest.approx(best, abs=1e-12)
+    (confusion,) = found.confusions
+    assert [confusion.tp, confusion.fn, confusion.fp, confusion.tn] == cells
+    np.testing.assert_array_equal(found.confusion_matrix, [[cells[3], cells[2]], [cells[1], cells[0]]])
+
+
+@pytest.mark.parametrize("name", sorted(OBJECTIVES))
+def test_a_weight_is_a_row_repeated(name):
+    y, values, weight = problem(3, 40, 3, True)
+    options, _ = OBJECTIVES[name]
+    repeats = weight.astype(int)
+    weighted = choose_threshold(y, values, sample_weight=weight, **options)
+    repeated = choose_threshold(np.repeat(y, repeats), np.repeat(values, repeats), **options)
+    assert weighted.threshold == repeated.threshold
+    assert weighted.confusions == repeated.confusions
+
+
+def test_curve_is_scikit_learns():
+    y, values, weight = problem(1, 50, 3, True)
+    curve = choose_threshold(y, values, sample_weight=weight).curve
+    y, values, weight = y[weight > 0], values[weight > 0], weight[weight > 0]
+    precision, recall, thresholds = metrics.precision_recall_curve(y, values, sample_weight=weight)
+    np.testing.assert_allclose(curve.precision, precision, atol=1e-12)
+    np.testing.assert_allclose(curve.recall, recall, atol=1e-12)
+    np.testing.assert_array_equal(curve.thresholds, thresholds)
+    fpr, tpr, _ = metrics.roc_curve(y, values, sample_weight=weight, drop_intermediate=False)
+    np.testing.assert_allclose(curve.false_positive_rate[::-1], fpr, atol=1e-12)
+    np.testing.assert_allclose(curve.recall[::-1], tpr, atol=1e-12)
+
+
+def test_lower_bound_is_wilsons_and_harder_to_reach():
+    y, values, _ = problem(5, 400, 1000, False)
+    plain = choose_threshold(y, values, "recall", at_least=0.8)
+    sure = choose_threshold(y, values, "recall", at_least=0.8, confidence=0.95)
+    confusion = sure.confusions[0]
+    low, _ = proportion_confint(confusion.tp, confusion.tp + confusion.fn, alpha=0.1, method="wilson")
+    assert low >= 0.8
+    assert sure.threshold < plain.threshold
+    assert sure.recall > plain.recall >= 0.8
+
+
+def test_separable_values_are_cut_in_the_gap():
+    y, values = [0, 0, 1, 1], [-2.0, -1.0, 3.0, 4.0]
+    for options in (
+        {},
+        {"objective": "recall", "at_least": 0.5},
+        {"objective": "precision", "at_least": 0.9},
+    ):
+        assert choose_threshold(y, values, **options).threshold == 1.0
+
+
+def test_all_values_equal_leave_all_or_nothing():
+    y, values = [0, 0, 0, 1], np.zeros(4)
+    assert choose_threshold(y, values).decide(values).tolist() == [1, 1, 1, 1]
+    assert choose_threshold(y, values, "cost").decide(values).tolist() == [0, 0, 0, 0]
+    with pytest.raises(ValueError, match=r"precision >= 0.5: the most is 0.25"):
+        choose_threshold(y, values, "precision", at_least=0.5)
+
+
+def test_neighbouring_floats_are_told_apart():
+    values = np.array([1.0, np.nextafter(1.0, 2.0)])
+    assert choose_threshold([0, 1], values).decide(values).tolist() == [0, 1]
+
+
+def test_labels_of_any_type():
+    found = choose_threshold(["spam", "ham", "spam", "ham"], [2.0, -1.0, 1.0, 1.5], "rate", rate=0.25)
+    assert found.decide([3.0, 0.0]).tolist() == ["spam", "ham"]
+
+
+class Scores(ClassifierMixin, BaseEstimator):
+    """Its one feature is its decision value."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return np.asarray(X)[:, 0]
+
+
+def test_fixed_threshold_classifier_decides_the_same():
+    y, values, _ = problem(2, 60, 3, False)
+    found = choose_threshold(y, values, "cost", **COSTS)
+    fixed = FixedThresholdClassifier(
+        Scores(), threshold=found.threshold, response_method="decision_function"
+    ).fit(values[:, None], y)
+    np.testing.assert_array_equal(fixed.predict(values[:, None]), found.decide(values))
+
+
+def test_one_against_the_rest_is_each_class_by_itself():
+    y, values = random.integers(0, 3, 90), random.normal(size=(90, 3))
+    values[np.arange(90), y] += 1.0
+    found = choose_threshold(y, values, n_bootstrap=5, random_state=0)
+    assert found.confusion_matrix.shape == (3, 2, 2)
+    assert found.standard_error.shape == (3,)
+    for k in range(3):
+        alone = choose_threshold((y == k).astype(int), values[:, k])
+        assert found.threshold[k] == alone.threshold
+        assert found.confusions[k] == alone.confusions[0]
+    np.testing.assert_array_equal(found.decide(values)[:, 1], values[:, 1] >= found.threshold[1])
+    with pytest.raises(AttributeError, match="curves"):
+        _ = found.curve
+
+
+def total_cost(y, values, offsets, cost, weight):
+    return float(weight @ cost[y, (values - offsets).argmax(axis=1)])
+
+
+def test_offsets_of_a_cost_matrix_cannot_be_improved_one_at_a_time():
+    y, values = random.integers(0, 3, 60), np.round(random.normal(size=(60, 3)), 1)
+    values[np.arange(60), y] += 0.5
+    weight = random.integers(0, 3, 60).astype(float)
+    cost = np.array([[0, 1, 5], [2, 0, 1], [1, 8, 0.0]])
+    found = choose_threshold(y, values, "cost", cost=cost, sample_weight=weight)
+    assert found.total_cost == total_cost(y, values, found.threshold, cost, weight)
+    assert found.total_cost < total_cost(y, values, np.zeros(3), cost, weight)
+    for k in range(3):
+        for step in np.linspace(-4, 4, 801):
+            moved = found.threshold.copy()
+            moved[k] += step
+            assert total_cost(y, values, moved, cost, weight) >= found.total_cost
+    assert set(found.decide(values)) <= {0, 1, 2}
+
+
+def test_two_class_cost_is_reported():
+    found = choose_threshold([0, 1, 0, 1], [0.0, 1.0, 2.0, 3.0], "cost", **COSTS)
+    assert found.total_cost == 1.0
+
+
+def test_standard_error_is_seeded_and_shrinks_with_n():
+    def error(n, seed=0):
+        y, values, _ = problem(4, n, 10**6, False)
+        return choose_threshold(
+            y, values, "rate", rate=0.5, n_bootstrap=100, random_state=seed
+        ).standard_error
+
+    assert error(100) == error(100) != error(100, seed=1)
+    assert error(2000) < error(100) / 2
+    assert choose_threshold([0, 1], [0.0, 1.0]).standard_error is None
+
+
+def test_standard_error_of_a_quantile_is_the_known_one():
+    # A tail of 0.5 is cut at the median, whose standard error is 1 / (2 f(0) sqrt(n)) for density f.
+    n = 4000
+    values = np.random.default_rng(8).normal(size=n)
+    y = np.arange(n) % 2
+    found = choose_threshold(y, values, "rate", rate=0.5, n_bootstrap=300, random_state=0)
+    assert found.standard_error == pytest.approx(np.sqrt(2 * np.pi) / (2 * np.sqrt(n)), rel=0.2)
+
+
+def test_resamples_out_of_reach_are_told():
+    y = np.r_[np.zeros(20), np.ones(6)]
+    values = np.r_[np.linspace(0, 1, 20), 0.2, 0.4, 0.6, 0.8, 0.9, 1.1]
+    with pytest.warns(UserWarning, match="out of reach in .* of 50 resamples"):
+        choose_threshold(y, values, "precision", at_least=0.99, n_bootstrap=50, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"objective": "accuracy"}, "objective='accuracy' is not one of"),
+        ({"beta": 0.0}, "beta=0.0"),
+        ({"objective": "precision"}, "needs at_least"),
+        ({"objective": "recall", "at_least": 1.5}, "needs at_least"),
+        ({"at_least": 0.5}, "belong to objective='precision'"),
+        ({"objective": "recall", "at_least": 0.5, "confidence": 1.0}, "confidence=1.0"),
+        ({"rate": 0.5}, "rate is needed"),
+        ({"objective": "rate"}, "rate is needed"),
+        ({"objective": "rate", "rate": 2.0}, "not in"),
+        ({"fp": 2.0}, "belong to objective='cost'"),
+        ({"objective": "cost", "fp": -1.0}, "at least 0"),
+        ({"objective": "cost", "fp": 2.0, "cost": [[0, 1], [1, 0]]}, "either"),
+        ({"objective": "cost", "cost": [[0, 1]]}, "shape"),
+        ({"n_bootstrap": 1}, "n_bootstrap=1"),
+        ({"sample_weight": [1, -1, 1, 1]}, "negative"),
+        ({"sample_weight": [1, 0, 1, 0]}, "one class only"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        choose_threshold([0, 1, 0, 1], [0.0, 1.0, 2.0, 3.0], **options)
+
+
+@pytest.mark.parametrize(
+    ("y", "values", "message"),
+    [
+        ([0, 0], [1.0, 2.0], "one class only"),
+        ([0, 1], [1.0, np.nan], "decision_values"),
+        ([0, 1], [[1.0, 2.0], [2.0, 3.0]], "do not fit 2 classes"),
+        ([0, 1, 2], [1.0, 2.0, 3.0], "do not fit 3 classes"),
+        ([0, 1], [1.0, 2.0, 3.0], "inconsistent"),
+    ],
+)
+def test_data_that_do_not_fit_are_refused(y, values, message):
+    with pytest.raises(ValueError, match=message):
+        choose_threshold(y, values)
+
+
+def test_three_classes_need_the_whole_cost_matrix():
+    with pytest.raises(ValueError, match="needs cost"):
+        choose_threshold([0, 1, 2], np.eye(3), "cost", fp=2.0)
+
+
+def test_deciding_nothing_positive_is_zero_division_as_in_the_metrics():
+    found = choose_threshold([0, 0, 0, 1], np.zeros(4), "cost")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UndefinedMetricWarning):
+            _ = found.precision
+
+
+def test_decide_refuses_values_of_another_shape():
+    with pytest.raises(ValueError, match="do not fit"):
+        choose_threshold([0, 1], [0.0, 1.0]).decide(np.zeros((2, 3)))

@@ -1,0 +1,80 @@
+"""Displays: what is drawn is what was computed."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+from bayes_svm import BayesSVC, RejectOptionClassifier, choose_threshold, leave_one_out
+from bayes_svm.decision import risk_coverage_curve
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+from matplotlib import pyplot as plt  # noqa: E402
+
+from bayes_svm.plots import (  # noqa: E402
+    EstimateComparisonDisplay,
+    LeaveOneOutDisplay,
+    RiskCoverageDisplay,
+    ThresholdDisplay,
+)
+
+X, Y = make_classification(120, flip_y=0.2, random_state=0)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def test_importing_plots_does_not_import_matplotlib():
+    code = "import sys, bayes_svm.plots; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_risk_coverage():
+    model = RejectOptionClassifier(LogisticRegression(), threshold=0.8).fit(X, Y)
+    display = RiskCoverageDisplay.from_estimator(model, X, Y)
+    proba = model.predict_proba(X)
+    curve = risk_coverage_curve(Y, proba.argmax(axis=1), proba.max(axis=1))
+    np.testing.assert_array_equal(display.line_.get_xdata(), curve.coverage)
+    np.testing.assert_array_equal(display.line_.get_ydata(), curve.risk)
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == [f"RejectOptionClassifier (area {curve.area:.4f})", "threshold 0.800"]
+    _, ax = plt.subplots()
+    again = RiskCoverageDisplay.from_predictions(Y, proba.argmax(axis=1), proba.max(axis=1), ax=ax, color="r")
+    assert again.ax_ is ax
+    assert again.line_.get_color() == "r"
+
+
+def test_threshold():
+    model = BayesSVC().fit(X, Y)
+    display = ThresholdDisplay.from_estimator(model, Y, "recall", at_least=0.9, n_bootstrap=5, random_state=0)
+    chosen = choose_threshold(Y, model.loo_decision_values_, "recall", at_least=0.9)
+    assert display.threshold.threshold == chosen.threshold
+    np.testing.assert_array_equal(display.lines_[1].get_ydata(), chosen.curve.recall[:-1])
+    assert len(display.ax_.get_legend().get_texts()) == 5
+
+
+def test_estimate_comparison():
+    methods = ["training", "k_fold", "leave_one_out"]
+    display = EstimateComparisonDisplay.from_estimator(SVC(), X, Y, methods=methods)
+    names = [label.get_text().split("\n")[0] for label in display.ax_.get_yticklabels()]
+    assert names == methods
+
+
+def test_leave_one_out():
+    display = LeaveOneOutDisplay.from_estimator(SVC(), X, Y)
+    result = leave_one_out(SVC(), X, Y)
+    drawn = np.concatenate([points.get_offsets() for points in display.ax_.collections[:2]])
+    order = np.argsort(result.y, kind="stable")
+    np.testing.assert_allclose(drawn, np.c_[result.train_decision_values, result.decision_values][order])
+    iris, species = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="two classes"):
+        LeaveOneOutDisplay(leave_one_out(SVC(), iris, species)).plot()
