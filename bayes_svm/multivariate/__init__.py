@@ -1,0 +1,1 @@
+"""SVMs trained for a multivariate performance measure."""
