@@ -3,9 +3,19 @@
 from importlib.metadata import version
 
 from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
+from bayes_svm.multivariate import MultivariateSVC
 from bayes_svm.svc import BayesSVC
 from bayes_svm.xi_alpha import Span, XiAlpha, span_estimate, xi_alpha
 
 __version__ = version("bayes-svm")
 
-__all__ = ["BayesSVC", "LeaveOneOut", "Span", "XiAlpha", "leave_one_out", "span_estimate", "xi_alpha"]
+__all__ = [
+    "BayesSVC",
+    "LeaveOneOut",
+    "MultivariateSVC",
+    "Span",
+    "XiAlpha",
+    "leave_one_out",
+    "span_estimate",
+    "xi_alpha",
+]

@@ -41,6 +41,7 @@ class Planes:
 
     @classmethod
     def none(cls, n_weights: int) -> Planes:
+        """An empty set."""
         return cls(np.empty((16, n_weights)))
 
     def __len__(self) -> int:

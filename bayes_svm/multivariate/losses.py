@@ -8,6 +8,8 @@ For scores :math:`s_i = w'x_i` a loss :math:`\Delta` asks for
 ``loss - c's`` with ``c_i = y_i - y'_i``, times a weight where there are weights. Of rows with the
 same score, of which only some would be labelled wrongly, each takes the same share: the mean of
 several maximal planes is a maximal plane, and this one does not depend on the order of the rows.
+Scores, and values of labellings, that differ by rounding only count as equal: the plane is then
+the same on every machine, and maximal up to rounding.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ UserLoss = Callable[[Any, Any, Any, Any], Any]
 
 LOSS_NAMES = ("error", "f1", "f_beta", "precision_at_k", "recall_at_k", "break_even", "roc_area")
 RANKING_LOSSES = ("precision_at_k", "recall_at_k", "break_even", "roc_area")
+TIE = 2.0**-38  # share of the largest score, or value, below which two count as equal
 BLOCK = 2**20  # entries of a table of contingency tables looked at in one go
 
 
@@ -103,7 +106,7 @@ class ErrorLoss:
 
     def most_violated(self, scores: Array) -> tuple[float, Array]:
         """Every row decides for itself."""
-        wrong = np.where(self.sign * scores < 1.0, 2.0 * self.weight, 0.0)
+        wrong = np.where(self.sign * _on_grid(scores) < 1.0 - TIE, 2.0 * self.weight, 0.0)
         return float(wrong.sum()), self.sign * wrong
 
 
@@ -121,6 +124,7 @@ class RocAreaLoss:
     def most_violated(self, scores: Array) -> tuple[float, Array]:
         """A pair is swapped where its scores differ by less than 1/2."""
         # Both sides compare the same two rounded numbers, and so agree on every pair.
+        scores = _on_grid(scores)
         high, low = scores[self.positives] - 0.25, scores[self.negatives] + 0.25
         high_order, low_order = np.argsort(high), np.argsort(low)
         high, low = high[high_order], low[low_order]
@@ -181,6 +185,18 @@ class _Split:
         return c if self.counts is None else c * self.counts
 
 
+def _on_grid(scores: Array) -> Array:
+    """Scores rounded such that those which differ by rounding become equal."""
+    step = TIE * 2.0 ** np.ceil(np.log2(max(float(np.abs(scores).max(initial=0.0)), 2.0**-900)))
+    return np.asarray(np.rint(scores / step) * step)
+
+
+def _first_largest(values: Array) -> int:
+    """The first of the values that are largest up to rounding."""
+    largest = float(values.max())
+    return int(np.argmax(values >= largest - TIE * max(1.0, abs(largest))))
+
+
 def _sums(values: Array) -> Array:
     """Sums of the first 0, 1, ..., n values."""
     sums = np.zeros(len(values) + 1)
@@ -209,6 +225,7 @@ class _Stratified:
     split: _Split
 
     def most_violated(self, scores: Array) -> tuple[float, Array]:
+        scores = _on_grid(scores)
         positives = self.split.sorted(scores, self.split.positives)
         negatives = self.split.sorted(scores, self.split.negatives)
         lost, gained = -2.0 * _sums(positives)[::-1], 2.0 * _sums(negatives[::-1])
@@ -234,7 +251,7 @@ class AtKLoss(_Stratified):
         first, last = max(0, self.k - len(negatives)), min(len(lost) - 1, self.k)
         a = np.arange(first, last + 1)
         loss = 100.0 * (1.0 - a / self.denominator)
-        best = int(np.argmax(loss + lost[a] + gained[self.k - a]))
+        best = _first_largest(loss + lost[a] + gained[self.k - a])
         return float(loss[best]), int(a[best]), self.k - int(a[best])
 
 
@@ -256,11 +273,11 @@ class FBetaLoss(_Stratified):
         for _ in range(len(negatives).bit_length()):
             middle = np.minimum((low + high) // 2, len(negatives) - 1)
             denominator = base + middle
-            rises = numerator / (denominator * (denominator + 1.0)) + 2.0 * negatives[middle] > 0
+            rises = numerator / (denominator * (denominator + 1.0)) + 2.0 * negatives[middle] > TIE
             np.copyto(low, middle + 1, where=rises & (low < high))
             np.copyto(high, middle, where=~rises & (low < high))
         loss = 100.0 - numerator / (base + low)
-        best = int(np.argmax(loss + lost + gained[low]))
+        best = _first_largest(loss + lost + gained[low])
         return float(loss[best]), best, int(low[best])
 
 

@@ -16,8 +16,15 @@ Array = NDArray[np.float64]
 class Products(Protocol):
     """Scores of weights, and the sum of rows with coefficients."""
 
-    n_rows: int
-    n_weights: int
+    @property
+    def n_rows(self) -> int:
+        """Rows of the data."""
+        ...
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weights w."""
+        ...
 
     def scores(self, w: Array) -> Array:
         """``X w``, shape (n_rows,)."""
@@ -35,9 +42,12 @@ class Products(Protocol):
 class _Primal:
     """Weights of features, the last of them of a constant feature unless that is 0."""
 
-    n_rows: int
-    n_weights: int
     constant: float
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weights w."""
+        raise NotImplementedError
 
     def scores(self, w: Array) -> Array:
         values = self._rows_times(w[: self.n_weights - 1] if self.constant else w)
@@ -72,11 +82,13 @@ class LinearProducts(_Primal):
     constant: float = 1.0
 
     @property
-    def n_rows(self) -> int:  # type: ignore[override]
+    def n_rows(self) -> int:
+        """Rows of the data."""
         return int(self.X.shape[0])
 
     @property
-    def n_weights(self) -> int:  # type: ignore[override]
+    def n_weights(self) -> int:
+        """Features, and the constant one."""
         return int(self.X.shape[1]) + (self.constant != 0)
 
     def _rows_times(self, w: Array) -> Array:
@@ -100,19 +112,24 @@ class KernelProducts:
 
     @property
     def n_rows(self) -> int:
+        """Rows of the data."""
         return len(self.gram)
 
     @property
     def n_weights(self) -> int:
+        """One coefficient a row."""
         return len(self.gram)
 
     def scores(self, w: Array) -> Array:
+        """Kernel matrix times coefficients."""
         return np.asarray(self.gram @ w)
 
     def combined(self, c: Array) -> Array:
+        """The coefficients themselves."""
         return c
 
     def dual(self, w: Array, scores: Array | None = None) -> Array:
+        """Scores: the inner product of u and w is ``u'Kw``."""
         return self.scores(w) if scores is None else scores
 
 
@@ -137,10 +154,19 @@ class DaskProducts(_Primal):
             X = X.compute_chunk_sizes()
         X = X.rechunk({1: -1})
         self.constant = constant
-        self.n_rows = int(X.shape[0])
-        self.n_weights = int(X.shape[1]) + (constant != 0)
+        self._shape = X.shape
         self._blocks = X.to_delayed()[:, 0].tolist()
         self._ends = np.cumsum(X.chunks[0])[:-1]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the data."""
+        return int(self._shape[0])
+
+    @property
+    def n_weights(self) -> int:
+        """Features, and the constant one."""
+        return int(self._shape[1]) + (self.constant != 0)
 
     def _rows_times(self, w: Array) -> Array:
         return np.concatenate(self._each(_block_scores, [w] * len(self._blocks)))
