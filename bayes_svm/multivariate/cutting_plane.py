@@ -24,6 +24,7 @@ __all__ = ["CuttingPlaneResult", "Planes", "minimise"]
 Array = NDArray[np.float64]
 
 IDLE = 50  # iterations after which a plane with coefficient 0 is dropped
+MANY = 0.2  # share of the planes that is worth the copy of the others
 BEYOND = 0.1  # how far from the best point to the bound's minimum the next plane is taken
 SEARCHES = 8  # points a line search looks at
 FINE = 0.05  # share of the gap to which a line search is exact
@@ -65,13 +66,12 @@ class Planes:
         start = self.alpha * min(1.0, C / max(self.alpha.sum(), C))
         self.alpha = solve_simplex_qp(self.gram, self.level, C, start)
         self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
-        used = np.flatnonzero(self.alpha)
-        return np.asarray(self.alpha[used] @ self.vectors[used])
+        return np.asarray(self.alpha @ self.vectors[: len(self)])
 
     def drop_idle(self) -> None:
         """Forget planes that have long been of no use: the bound stays as it is."""
         kept = np.flatnonzero(self.idle < IDLE)
-        if len(kept) < len(self):
+        if len(kept) <= (1 - MANY) * len(self):
             self.vectors[: len(kept)] = self.vectors[kept]
             self.gram = self.gram[np.ix_(kept, kept)]
             self.level, self.alpha, self.idle = self.level[kept], self.alpha[kept], self.idle[kept]
