@@ -5,6 +5,7 @@ from importlib.metadata import version
 from bayes_svm.decision import RejectOptionClassifier, Threshold, choose_threshold
 from bayes_svm.evidence import Evidence, log_evidence
 from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
+from bayes_svm.multivariate import MultivariateSVC
 from bayes_svm.resampling import compare_estimators
 from bayes_svm.search import BayesSVCSearch
 from bayes_svm.svc import BayesSVC
@@ -17,6 +18,7 @@ __all__ = [
     "BayesSVCSearch",
     "Evidence",
     "LeaveOneOut",
+    "MultivariateSVC",
     "RejectOptionClassifier",
     "Span",
     "Threshold",

@@ -1,0 +1,266 @@
+r"""Cutting planes for one slack, with a line search and a certified gap.
+
+.. math:: \min_w \; F(w) = \tfrac12 |w|^2 + C \max(0, R(X w)), \qquad
+          R(s) = \max_k \; \Delta_k - c_k's
+
+(Optimization Problem 2 of Joachims 2005, xi eliminated). The planes found so far bound F from below;
+the minimum of the bound, a small quadratic program, and the best point seen bracket the optimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_svm.multivariate.losses import Loss
+from bayes_svm.multivariate.products import Products
+from bayes_svm.multivariate.quadratic import solve_simplex_qp
+
+__all__ = ["CuttingPlaneResult", "Planes", "minimise"]
+
+Array = NDArray[np.float64]
+
+IDLE = 50  # iterations after which a plane with coefficient 0 is dropped
+MANY = 0.2  # share of the planes that is worth the copy of the others
+BEYOND = 0.1  # how far from the best point to the bound's minimum the next plane is taken
+SEARCHES = 8  # points a line search looks at
+FINE = 0.05  # share of the gap to which a line search is exact
+
+
+@dataclass
+class Planes:
+    """Planes ``level - v'w`` below R, with the inner products of the v."""
+
+    vectors: Array
+    level: Array = field(default_factory=lambda: np.empty(0))
+    gram: Array = field(default_factory=lambda: np.empty((0, 0)))
+    alpha: Array = field(default_factory=lambda: np.empty(0))
+    idle: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    @classmethod
+    def none(cls, n_weights: int) -> Planes:
+        """An empty set."""
+        return cls(np.empty((16, n_weights)))
+
+    def __len__(self) -> int:
+        return len(self.level)
+
+    def add(self, level: float, vector: Array, dual: Array) -> None:
+        """Add a plane; ``dual @ u`` is the inner product of its vector with u."""
+        size = len(self)
+        if size == len(self.vectors):
+            self.vectors = np.concatenate([self.vectors, np.empty_like(self.vectors)])
+        self.vectors[size] = vector
+        gram = np.empty((size + 1, size + 1))
+        gram[:size, :size] = self.gram
+        gram[size] = gram[:, size] = self.vectors[: size + 1] @ dual
+        self.gram = gram
+        self.level, self.alpha = np.append(self.level, level), np.append(self.alpha, 0.0)
+        self.idle = np.append(self.idle, 0)
+
+    def solve(self, C: float) -> Array:
+        """Weights at the minimum of ``|w|^2 / 2 + C max(0, planes)``."""
+        start = self.alpha * min(1.0, C / max(self.alpha.sum(), C))
+        self.alpha = solve_simplex_qp(self.gram, self.level, C, start)
+        self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
+        return np.asarray(self.alpha @ self.vectors[: len(self)])
+
+    def drop_idle(self) -> None:
+        """Forget planes that have long been of no use: the bound stays as it is."""
+        kept = np.flatnonzero(self.idle < IDLE)
+        if len(kept) <= (1 - MANY) * len(self):
+            self.vectors[: len(kept)] = self.vectors[kept]
+            self.gram = self.gram[np.ix_(kept, kept)]
+            self.level, self.alpha, self.idle = self.level[kept], self.alpha[kept], self.idle[kept]
+
+
+@dataclass(frozen=True)
+class CuttingPlaneResult:
+    """The best point, and how good it is.
+
+    Parameters
+    ----------
+    w : array of shape (n_weights,)
+    scores : array of shape (n_rows,)
+        Of the training rows.
+    primal, dual : float
+        F(w), and a lower bound of F: the certificate.
+    n_planes : int
+        Planes computed, the ones dropped too.
+    history : array of shape (n_planes, 3)
+        Best primal value, best dual value and planes kept, after each plane.
+    planes : Planes
+    converged : bool
+    """
+
+    w: Array
+    scores: Array
+    primal: float
+    dual: float
+    n_planes: int
+    history: Array
+    planes: Planes
+    converged: bool
+
+    @property
+    def gap(self) -> float:
+        """``(primal - dual) / primal``."""
+        return max(0.0, self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Weights with their scores, F, and the plane that is R there."""
+
+    w: Array
+    scores: Array
+    square: float
+    value: float
+    level: float
+    c: Array
+
+
+def minimise(
+    products: Products,
+    loss: Loss,
+    C: float,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    planes: Planes | None = None,
+    line_search: bool = True,
+) -> CuttingPlaneResult:
+    """Minimise F to a relative gap.
+
+    Parameters
+    ----------
+    products : Products
+    loss : Loss
+    C : float
+    tol : float
+        Relative gap at which to stop.
+    max_iter : int
+        Planes to compute at most.
+    planes : Planes, optional
+        Planes of the same data and loss, from another C: they do not depend on it. They are
+        added to in place.
+    line_search : bool
+        False is Algorithm 1 of Joachims 2005, the best point kept.
+
+    Returns
+    -------
+    CuttingPlaneResult
+
+    Raises
+    ------
+    ValueError
+        If scores are not finite.
+    """
+    planes = Planes.none(products.n_weights) if planes is None else planes
+    w = planes.solve(C) if len(planes) else np.zeros(products.n_weights)
+    dual = _bound(planes, C, products, w) if len(planes) else 0.0
+    best = query = _at(products, loss, C, w)
+    history: list[tuple[float, float, float]] = []
+    while True:
+        vector = products.combined(query.c)
+        planes.add(query.level, vector, products.dual(vector))
+        lowest = planes.solve(C)
+        scores = _finite(products.scores(lowest))
+        square = float(lowest @ products.dual(lowest, scores))
+        dual = max(dual, float(planes.alpha @ planes.level) - square / 2)
+        if line_search:
+            best, query = _searched(products, loss, C, best, lowest, scores, square, dual)
+        else:
+            query = _point(loss, C, lowest, scores, square)
+            best = min(best, query, key=lambda point: point.value)
+        history.append((best.value, dual, float(len(planes))))
+        converged = best.value - dual <= tol * best.value
+        if converged or len(history) >= max_iter:
+            break
+        planes.drop_idle()
+    return CuttingPlaneResult(
+        best.w, best.scores, best.value, dual, len(history), np.array(history), planes, converged
+    )
+
+
+def _bound(planes: Planes, C: float, products: Products, w: Array) -> float:
+    return float(planes.alpha @ planes.level) - float(w @ products.dual(w)) / 2
+
+
+def _finite(scores: Array) -> Array:
+    if not np.isfinite(scores).all():
+        raise ValueError("The decision values are not finite: scale the features, or choose a smaller C.")
+    return scores
+
+
+def _at(products: Products, loss: Loss, C: float, w: Array) -> _Point:
+    scores = _finite(products.scores(w))
+    return _point(loss, C, w, scores, float(w @ products.dual(w, scores)))
+
+
+def _point(loss: Loss, C: float, w: Array, scores: Array, square: float) -> _Point:
+    level, c = loss.most_violated(scores)
+    return _Point(w, scores, square, square / 2 + C * max(0.0, level - float(c @ scores)), level, c)
+
+
+def _searched(
+    products: Products,
+    loss: Loss,
+    C: float,
+    best: _Point,
+    lowest: Array,
+    scores: Array,
+    square: float,
+    dual: float,
+) -> tuple[_Point, _Point]:
+    """The best point between the best so far and the bound's minimum, and the next one to query.
+
+    Along the line scores are linear, and F is found without touching the data: one-dimensional
+    cutting planes, of which each costs a search for the most violated labelling.
+    """
+    mixed = float(best.w @ products.dual(lowest, scores))
+
+    def between(t: float) -> _Point:
+        length = (1 - t) ** 2 * best.square + 2 * t * (1 - t) * mixed + t**2 * square
+        point = (1 - t) * best.w + t * lowest
+        return _point(loss, C, point, (1 - t) * best.scores + t * scores, length)
+
+    def line(point: _Point) -> tuple[float, float]:
+        at_start = point.level - float(point.c @ best.scores)
+        return at_start, point.level - float(point.c @ scores) - at_start
+
+    squares = (best.square, mixed, square)
+    seen = [(0.0, best), (1.0, between(1.0))]
+    lines = [(0.0, 0.0), *(line(point) for _, point in seen)]
+    for _ in range(SEARCHES):
+        t, lower = _lowest_on_line(squares, lines, C)
+        least = min(point.value for _, point in seen)
+        if least - lower <= FINE * (least - dual):
+            break
+        seen.append((t, between(t)))
+        lines.append(line(seen[-1][1]))
+    t, found = min(seen, key=lambda pair: pair[1].value)
+    return found, between(t + BEYOND * (1 - t)) if t < 1 else found
+
+
+def _lowest_on_line(
+    squares: tuple[float, float, float], lines: list[tuple[float, float]], C: float
+) -> tuple[float, float]:
+    """Minimum over [0, 1] of the squared length on the line plus C times the highest of some lines."""
+    start, mixed, end = squares
+    level, slope = np.array(lines).T
+    curvature, rise = max(0.0, start - 2 * mixed + end), mixed - start
+    t = [0.0, 1.0]
+    if curvature > 0:
+        t.extend(-(rise + C * slope) / curvature)
+    for i, j in combinations(range(len(lines)), 2):
+        if slope[i] != slope[j]:
+            t.append((level[j] - level[i]) / (slope[i] - slope[j]))
+    candidates = np.clip(t, 0.0, 1.0)
+    highest = (level[:, None] + slope[:, None] * candidates).max(axis=0)
+    values = start / 2 + rise * candidates + curvature / 2 * candidates**2 + C * highest
+    lowest = int(np.argmin(values))
+    return float(candidates[lowest]), float(values[lowest])

@@ -1,0 +1,116 @@
+r"""The small quadratic program of a cutting-plane method, solved exactly by an active set."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_solve, cholesky
+
+__all__ = ["solve_simplex_qp"]
+
+Array = NDArray[np.float64]
+
+SINGULAR = 1e-13  # squared pivot, of a matrix scaled to a diagonal of 1, that is rounding only
+ROUNDING = 1e-15  # share of the size of the multipliers that they round at
+
+
+def solve_simplex_qp(gram: Array, level: Array, C: float, start: Array | None = None) -> Array:
+    r"""Maximise a concave quadratic over a simplex and what is below it.
+
+    .. math:: \max_\alpha \; \Delta'\alpha - \tfrac12 \alpha' G \alpha, \qquad
+              \alpha \ge 0, \quad \sum_k \alpha_k \le C
+
+    Parameters
+    ----------
+    gram : array of shape (n, n)
+        G, symmetric and positive semi-definite; it may be singular.
+    level : array of shape (n,)
+        The linear part.
+    C : float
+        Above 0.
+    start : array of shape (n,), optional
+        A feasible point to start from; by default 0.
+
+    Returns
+    -------
+    array of shape (n,)
+
+    Notes
+    -----
+    What is left of C is the coefficient of one more element, all zeros: the set is then a simplex,
+    and adding a constant to all of G changes nothing on it. The free elements are kept such that
+    G with that constant is non-singular on them, as in Wolfe's nearest-point algorithm
+    (Mathematical Programming 11, 1976); where an element that enters makes it singular, the
+    objective grows without bound along the null direction, up to where another leaves.
+    """
+    size = len(level)
+    full = np.zeros((size + 1, size + 1))
+    full[1:, 1:] = gram
+    linear = np.concatenate([[0.0], level])
+    alpha = np.zeros(size + 1)
+    if start is not None:
+        alpha[1:] = np.maximum(start, 0.0)
+    alpha[0] = max(0.0, C - alpha.sum())
+    shift = float(full.diagonal().mean()) or 1.0
+    free = np.flatnonzero(alpha)
+    for _ in range(100 * (size + 1)):
+        free = _best_of_face(full, linear, C, shift, alpha, free)
+        products = full[:, free] @ alpha[free]
+        reduced = linear - products
+        entering = int(np.argmax(reduced))
+        multiplier = float(alpha @ reduced) / C
+        scale = float(np.abs(linear).max() + np.abs(products).max())
+        if reduced[entering] - multiplier <= ROUNDING * scale or entering in free:
+            break
+        free = np.append(free, entering)
+    return alpha[1:]
+
+
+def _best_of_face(
+    full: Array, linear: Array, C: float, shift: float, alpha: Array, free: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Move ``alpha`` to the best point with free elements among the given; those left free."""
+    while True:
+        part = full[np.ix_(free, free)]
+        rising = linear[free] - part @ alpha[free]
+        part = part + shift
+        direction = _newton_direction(part, rising)
+        bounded = direction is not None
+        if direction is None:
+            direction = _null_direction(part, rising)
+        elif np.all(alpha[free] + direction > 0):
+            alpha[free] += direction
+            alpha[free] *= C / alpha[free].sum()
+            return free
+        falls = alpha[free] + direction <= 0 if bounded else direction < 0
+        ratios = np.where(falls, 0.0, np.inf)
+        np.divide(alpha[free], -direction, out=ratios, where=falls & (direction < 0))
+        step = float(ratios.min())
+        alpha[free] = np.maximum(0.0, alpha[free] + step * direction)
+        leaving = ratios <= step
+        alpha[free[leaving]] = 0.0
+        free = free[~leaving]
+        alpha[free] *= C / alpha[free].sum()  # long directions do not round to a sum of 0
+
+
+def _newton_direction(part: Array, rising: Array) -> Array | None:
+    """Direction of sum 0 to the optimum with no signs asked for, or None where it is not unique."""
+    root = np.sqrt(part.diagonal())
+    try:
+        factor = cholesky(part / np.outer(root, root), lower=True)
+    except LinAlgError:
+        return None
+    if factor.diagonal().min() ** 2 <= SINGULAR:
+        return None
+    sides = np.column_stack([rising / root, 1.0 / root])
+    of_rising, of_ones = (cho_solve((factor, True), sides) / root[:, None]).T
+    return np.asarray(of_rising - of_rising.sum() / of_ones.sum() * of_ones)
+
+
+def _null_direction(part: Array, rising: Array) -> Array:
+    """Direction of no curvature along which the objective does not fall; its sum is 0."""
+    root = np.sqrt(part.diagonal())
+    _, vectors = np.linalg.eigh(part / np.outer(root, root))
+    direction = vectors[:, 0] / root
+    direction -= direction.mean()
+    return np.asarray(direction if rising @ direction >= 0 else -direction)

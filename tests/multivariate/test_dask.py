@@ -1,0 +1,59 @@
+"""Dask arrays on a cluster of two processes give the planes that arrays in memory give."""
+
+import numpy as np
+import pytest
+
+from _data import noisy
+from bayes_svm import MultivariateSVC
+from bayes_svm.multivariate.cutting_plane import minimise
+from bayes_svm.multivariate.losses import loss_of
+from bayes_svm.multivariate.products import DaskProducts, LinearProducts
+
+distributed = pytest.importorskip("distributed")
+dask_array = pytest.importorskip("dask.array")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as connected,
+    ):
+        yield connected
+
+
+X, Y = noisy(n=300, d=6)
+
+
+@pytest.mark.parametrize("name", ["f1", "roc_area", "break_even", "error"])
+def test_the_same_planes_as_in_memory(client, name):
+    loss, C = loss_of(name, Y > 0), 0.002
+    memory = minimise(LinearProducts(X), loss, C)
+    chunked = minimise(DaskProducts(dask_array.from_array(X, chunks=(70, 4))), loss, C)
+    assert chunked.n_planes == memory.n_planes > 1
+    np.testing.assert_allclose(chunked.planes.level, memory.planes.level, rtol=1e-12)
+    planes = memory.planes.vectors[: len(memory.planes)]
+    np.testing.assert_allclose(
+        chunked.planes.vectors[: len(planes)], planes, atol=1e-10 * np.abs(planes).max()
+    )
+    np.testing.assert_allclose(chunked.w, memory.w, rtol=1e-8, atol=1e-10)
+
+
+def test_the_estimator_takes_dask_arrays(client):
+    in_memory = MultivariateSVC(C=0.01).fit(X, Y)
+    chunked = dask_array.from_array(X, chunks=(100, 6))
+    model = MultivariateSVC(C=0.01).fit(chunked, dask_array.from_array(Y, chunks=100))
+    np.testing.assert_allclose(model.coef_, in_memory.coef_, rtol=1e-8)
+    np.testing.assert_array_equal(model.predict(chunked), in_memory.predict(X))
+    np.testing.assert_array_equal(model.predict(X), in_memory.predict(X))
+
+
+def test_what_a_dask_array_cannot_be():
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        MultivariateSVC().fit(dask_array.from_array(bad), Y)
+    with pytest.raises(ValueError, match="kernel='linear'"):
+        MultivariateSVC(kernel="rbf").fit(dask_array.from_array(X), Y)
+    with pytest.raises(ValueError, match="expecting 6 features"):
+        MultivariateSVC().fit(X, Y).predict(dask_array.from_array(X[:, :3]))

@@ -1,0 +1,212 @@
+"""Every search for the most violated labelling against all labellings."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayes_svm.multivariate.losses import LOSS_NAMES, loss_of
+
+CONTINGENCY = [name for name in LOSS_NAMES if name != "roc_area"]
+
+
+def delta(name, a, b, c, d, beta, k):
+    """Loss of a contingency table, or None where the labelling is not admissible."""
+    if name == "error":
+        return 2.0 * (b + c)
+    if name in ("f1", "f_beta"):
+        square = 1.0 if name == "f1" else beta**2
+        return 100.0 * (1 - (1 + square) * a / ((1 + square) * a + b + square * c))
+    size = a + c if name == "break_even" else k
+    if a + b != size:
+        return None
+    return 100.0 * (1 - a / (k if name == "precision_at_k" else a + c))
+
+
+def brute_force(loss, y, scores):
+    """Largest ``loss - c's`` over all labellings, ``loss`` a function of the table."""
+    best = -np.inf
+    for labels in itertools.product((-1, 1), repeat=len(y)):
+        z = np.array(labels)
+        a, b = int(np.sum((z > 0) & (y > 0))), int(np.sum((z > 0) & (y < 0)))
+        value = loss(a, b, int(np.sum(y > 0)) - a, int(np.sum(y < 0)) - b)
+        if value is not None:
+            best = max(best, value - (y - z) @ scores)
+    return best
+
+
+def brute_force_pairs(y, scores, weight):
+    """Each pair decides for itself."""
+    total, largest = 0.0, 0.0
+    for i in np.flatnonzero(y > 0):
+        for j in np.flatnonzero(y < 0):
+            pair = weight[i] * weight[j]
+            total += pair
+            largest += pair * max(0.0, 1.0 - 2.0 * (scores[i] - scores[j]))
+    return 100.0 * largest / total
+
+
+def is_a_plane(loss, c, y, scores, of, weight=None):
+    """The plane is below R everywhere: it is a mean of admissible ones."""
+    random = np.random.default_rng(0)
+    for _ in range(5):
+        other = scores + random.normal(size=len(y)) * 10.0 ** random.integers(-2, 2)
+        better, slopes = of.most_violated(other)
+        assert better - slopes @ other >= loss - c @ other - 1e-9 * (100 + np.abs(other).sum())
+
+
+@st.composite
+def problems(draw, largest=9):
+    """Labels of both classes, and scores of which many are equal."""
+    n = draw(st.integers(2, largest))
+    y = np.array(draw(st.lists(st.sampled_from([-1, 1]), min_size=n, max_size=n)))
+    y[:2] = [1, -1]
+    seed, kind = draw(st.integers(0, 2**32 - 1)), draw(st.sampled_from(["ties", "small", "large", "zero"]))
+    random = np.random.default_rng(seed)
+    scores = {
+        "ties": random.integers(-2, 3, size=n) * 4.0,
+        "small": random.normal(size=n),
+        "large": 50.0 * random.normal(size=n),
+        "zero": np.zeros(n),
+    }[kind]
+    return y, scores
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("name", CONTINGENCY)
+@settings(max_examples=25, deadline=None)
+@given(problem=problems(), data=st.data())
+def test_the_search_finds_the_maximum_over_all_labellings(name, beta, problem, data):
+    y, scores = problem
+    k = data.draw(st.integers(1, len(y)))
+    of = loss_of(name, y > 0, beta=beta, k=k)
+    loss, c = of.most_violated(scores)
+    expected = brute_force(lambda *table: delta(name, *table, beta, k), y, scores)
+    assert loss - c @ scores == pytest.approx(expected, rel=1e-10, abs=1e-9)
+    is_a_plane(loss, c, y, scores, of)
+
+
+@pytest.mark.parametrize("name", CONTINGENCY)
+def test_twelve_rows(name):
+    random = np.random.default_rng(0)
+    y = np.where(random.random(12) < 0.4, 1, -1)
+    scores = 3 * random.normal(size=12)
+    of = loss_of(name, y > 0, beta=2.0, k=5)
+    loss, c = of.most_violated(scores)
+    expected = brute_force(lambda *table: delta(name, *table, 2.0, 5), y, scores)
+    assert loss - c @ scores == pytest.approx(expected, rel=1e-10)
+    assert np.all(np.isin(c, [0.0, 2.0, -2.0]))
+    predicted = y - c
+    a, b = np.sum((predicted > 0) & (y > 0)), np.sum((predicted > 0) & (y < 0))
+    assert loss == pytest.approx(delta(name, a, b, np.sum(y > 0) - a, np.sum(y < 0) - b, 2.0, 5))
+
+
+@settings(max_examples=100, deadline=None)
+@given(problem=problems(largest=12), seed=st.integers(0, 2**32 - 1))
+def test_area_is_the_sum_over_pairs(problem, seed):
+    y, scores = problem
+    scores = scores / 4
+    for weight in (np.ones(len(y)), np.random.default_rng(seed).random(len(y)) + 0.01):
+        of = loss_of("roc_area", y > 0, weight)
+        loss, c = of.most_violated(scores)
+        assert loss - c @ scores == pytest.approx(brute_force_pairs(y, scores, weight), abs=1e-9)
+        assert c.sum() == pytest.approx(0.0, abs=1e-9)
+        is_a_plane(loss, c, y, scores, of)
+
+
+@settings(max_examples=40, deadline=None)
+@given(problem=problems(), seed=st.integers(0, 2**32 - 1))
+def test_any_function_of_the_table(problem, seed):
+    y, scores = problem
+    random = np.random.default_rng(seed)
+    values = 100 * random.random((len(y) + 1, len(y) + 1))
+    of = loss_of(lambda a, b, c, d: values[a, b], y > 0)
+    loss, c = of.most_violated(scores)
+    expected = brute_force(lambda a, b, c, d: values[a, b], y, scores)
+    assert loss - c @ scores == pytest.approx(expected, rel=1e-10, abs=1e-9)
+
+
+def test_a_table_looked_at_in_blocks_gives_the_same(monkeypatch):
+    random = np.random.default_rng(1)
+    positive, scores = random.random(60) < 0.4, 5 * random.normal(size=60)
+    of = loss_of(lambda a, b, c, d: 100 * (b + c) / (a + b + c + d) + a % 3, positive)
+    loss, c = of.most_violated(scores)
+    monkeypatch.setattr("bayes_svm.multivariate.losses.BLOCK", 100)
+    assert of.most_violated(scores)[0] == loss
+    np.testing.assert_array_equal(of.most_violated(scores)[1], c)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0, 10.0])
+def test_f_beta_equals_its_table_on_many_rows(beta):
+    random = np.random.default_rng(2)
+    positive = random.random(400) < 0.3
+    square = beta**2
+    table = loss_of(
+        lambda a, b, c, d: 100 * (1 - (1 + square) * a / ((1 + square) * a + b + square * c)), positive
+    )
+    fast = loss_of("f_beta", positive, beta=beta)
+    for spread in (1e-3, 0.1, 1.0, 30.0):
+        scores = spread * (random.normal(size=400) - 0.5 + positive)
+        found = [loss - c @ scores for loss, c in (of.most_violated(scores) for of in (fast, table))]
+        assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", LOSS_NAMES)
+@settings(max_examples=25, deadline=None)
+@given(problem=problems(), data=st.data())
+def test_a_weight_is_a_repeated_row(name, problem, data):
+    y, scores = problem
+    weight = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(y), max_size=len(y))))
+    weight[:2] = np.maximum(weight[:2], 1)
+    rows = np.repeat(np.arange(len(y)), weight)
+    k = data.draw(st.integers(1, len(rows)))
+    one = loss_of(name, y > 0, weight.astype(float), k=k).most_violated(scores)
+    many = loss_of(name, y[rows] > 0, k=k).most_violated(scores[rows])
+    assert one[0] == pytest.approx(many[0])
+    np.testing.assert_allclose(one[1], np.bincount(rows, many[1], len(y)), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", LOSS_NAMES)
+def test_the_order_of_the_rows_does_not_matter(name):
+    random = np.random.default_rng(3)
+    positive, scores = random.random(50) < 0.4, random.integers(-3, 4, size=50).astype(float)
+    loss, c = loss_of(name, positive, k=20).most_violated(scores)
+    order = random.permutation(50)
+    other, shuffled = loss_of(name, positive[order], k=20).most_violated(scores[order])
+    assert loss == pytest.approx(other)
+    np.testing.assert_allclose(shuffled, c[order], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("f_beta", {"beta": 0.0}, "beta=0.0"),
+        ("f_beta", {"beta": np.inf}, "beta=inf"),
+        ("precision_at_k", {}, "k=None"),
+        ("recall_at_k", {"k": 0}, "k=0"),
+        ("precision_at_k", {"k": 5}, "number of rows, 4; got k=5"),
+        ("f1", {"weight": np.array([1, 0.5, 1, 1])}, "whole numbers"),
+        ("accuracy", {}, "Unknown loss 'accuracy'"),
+        (lambda a, b, c, d: np.where(b == 1, np.nan, a), {}, "nan for the contingency table of 0 true"),
+        (lambda a, b, c, d: b - 1.0 + 0 * a, {}, "-1.0 for the contingency table of 0"),
+        (lambda a, b, c, d: np.zeros(7), {}, r"shape \(7,\)"),
+    ],
+)  # fmt: skip
+def test_bad_options_are_named(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        loss_of(name, np.array([True, False, False, True]), **options)
+
+
+@pytest.mark.parametrize(("label", "of"), [(True, "negative"), (False, "positive")])
+@pytest.mark.parametrize("name", LOSS_NAMES)
+def test_one_class_is_refused(name, label, of):
+    with pytest.raises(ValueError, match=f"no {of} rows"):
+        loss_of(name, np.full(4, label), k=1)
+
+
+def test_a_table_that_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr("bayes_svm._memory.available_bytes", lambda: 10**9)
+    with pytest.raises(MemoryError, match="contingency tables needs"):
+        loss_of(lambda a, b, c, d: a + b, np.arange(20_000) % 2 == 0)

@@ -1,0 +1,151 @@
+"""MultivariateSVC: what it predicts, what it refuses, and what it says when it did not get there."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.metrics.pairwise import rbf_kernel
+
+from _data import noisy, three_classes
+from bayes_svm import MultivariateSVC
+
+
+def imbalanced(n=300, seed=0):
+    random = np.random.default_rng(seed)
+    y = (random.random(n) < 0.1).astype(int)
+    return random.normal(size=(n, 4)) + 1.2 * y[:, None], y
+
+
+def test_f1_is_better_than_by_the_error():
+    X, y = imbalanced()
+    scores = [
+        f1_score(y, MultivariateSVC(loss=loss, C=0.02).fit(X, y).predict(X)) for loss in ("f1", "error")
+    ]
+    assert scores[0] > scores[1]
+
+
+def test_area_ranks_and_break_even_predicts_as_many_as_there_are():
+    X, y = imbalanced()
+    area = MultivariateSVC(loss="roc_area").fit(X, y)
+    assert roc_auc_score(y, area.decision_function(X)) > 0.9
+    for loss in ("roc_area", "break_even"):
+        assert MultivariateSVC(loss=loss, C=0.1).fit(X, y).predict(X).sum() == y.sum()
+    model = MultivariateSVC(loss="precision_at_k", k=20, C=0.1).fit(X, y)
+    assert model.predict(X).sum() == model.predict_ranked(X).sum() == 20
+    np.testing.assert_array_equal(model.predict(X), model.predict_ranked(X))
+    assert model.predict_ranked(X[:50], k=7).sum() == 7
+    with pytest.raises(ValueError, match="k=20 must be from 1 to the number of rows, 5"):
+        model.predict_ranked(X[:5])
+
+
+@pytest.mark.parametrize("loss", ["f1", "roc_area"])
+def test_linear_and_precomputed_kernels_agree(loss):
+    X, y = imbalanced(120)
+    linear = MultivariateSVC(loss=loss, C=0.05, tol=1e-6).fit(X, y)
+    gram = MultivariateSVC(loss=loss, C=0.05, tol=1e-6, kernel="precomputed").fit(X @ X.T, y)
+    np.testing.assert_allclose(gram.decision_function(X @ X.T), linear.decision_function(X), atol=2e-3)
+    named = MultivariateSVC(loss=loss, kernel="rbf", gamma=0.5).fit(X, y)
+    given = MultivariateSVC(loss=loss, kernel=lambda A, B: rbf_kernel(A, B, gamma=0.5)).fit(X, y)
+    np.testing.assert_allclose(named.decision_function(X), given.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array])
+def test_sparse_gives_what_dense_gives(form):
+    X, y = imbalanced()
+    X[np.abs(X) < 0.5] = 0.0
+    wide = form(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    dense = MultivariateSVC(C=0.1).fit(X, y)
+    np.testing.assert_allclose(MultivariateSVC(C=0.1).fit(wide, y).coef_, dense.coef_, rtol=1e-8)
+
+
+def test_several_classes_and_labels():
+    X, y = three_classes()
+    names = np.array(["b", "a", "c"])[y]
+    model = MultivariateSVC(C=0.5).fit(X, names)
+    assert model.decision_function(X).shape == (60, 3)
+    assert model.gap_.shape == model.n_planes_.shape == (3,)
+    assert model.score(X, names) > 0.6
+    with pytest.raises(ValueError, match="more than two"):
+        model.predict_ranked(X)
+    X, Y = make_multilabel_classification(n_samples=80, n_classes=3, random_state=0)
+    several = MultivariateSVC(C=0.1, cv=3).fit(X, Y)
+    for j in range(3):
+        alone = MultivariateSVC(C=0.1).fit(X, Y[:, j])
+        np.testing.assert_allclose(several.decision_function(X)[:, j], alone.decision_function(X))
+    assert several.predict(X).shape == several.predict_proba(X).shape == Y.shape
+
+
+def test_probabilities_from_folds():
+    X, y = noisy(n=200)
+    model = MultivariateSVC(C=0.1, cv=4).fit(X, y)
+    probability = model.predict_proba(X)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    order = np.argsort(model.decision_function(X))
+    assert np.all(np.diff(probability[order, 1]) >= 0)
+    assert abs(probability[:, 1].mean() - (y > 0).mean()) < 0.05
+    assert not hasattr(MultivariateSVC(), "predict_proba")
+    X, y = three_classes()
+    np.testing.assert_allclose(MultivariateSVC(cv=3).fit(X, y).predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_a_warm_start_keeps_the_planes_of_the_same_problem_only():
+    X, y = imbalanced()
+    warm = MultivariateSVC(C=0.1, warm_start=True).fit(X, y)
+    warm.set_params(C=0.2).fit(X, y)
+    cold = MultivariateSVC(C=0.2).fit(X, y)
+    assert warm.n_planes_ < cold.n_planes_
+    assert warm.gap_ <= 1e-3
+    other = clone(warm).fit(X, y)
+    X_new, y_new = imbalanced(seed=1)
+    again = other.fit(X_new, y_new)
+    np.testing.assert_array_equal(again.coef_, MultivariateSVC(C=0.2).fit(X_new, y_new).coef_)
+
+
+def test_weights_are_counts_and_fractions_where_they_mean_something():
+    X, y = imbalanced()
+    weight = np.random.default_rng(0).random(len(y)) + 0.5
+    with pytest.raises(ValueError, match="whole numbers"):
+        MultivariateSVC().fit(X, y, sample_weight=weight)
+    for loss in ("error", "roc_area"):
+        plain, weighted = (MultivariateSVC(loss, C=0.1).fit(X, y, sample_weight=w) for w in (None, weight))
+        assert np.abs(plain.coef_ - weighted.coef_).max() > 1e-4
+
+
+def test_a_gap_that_is_not_reached_is_named():
+    X, y = imbalanced()
+    with pytest.warns(ConvergenceWarning, match="2 cutting planes left a relative gap of 1"):
+        model = MultivariateSVC(max_iter=2).fit(X, y)
+    assert model.gap_ > 1e-3
+    assert model.n_planes_ == 2
+    assert model.history_.shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": "precision_at_k"}, "k=None"),
+        ({"loss": "recall_at_k", "k": 301}, "number of rows, 300; got k=301"),
+        ({"loss": "recall_at_k", "k": 0}, "'k' parameter"),
+        ({"loss": "f_beta", "beta": 0.0}, "'beta' parameter"),
+        ({"beta": 2.0}, "use loss='f_beta'"),
+        ({"loss": lambda a, b, c, d: np.where(a == 2, np.nan, 1.0) + 0 * b}, "nan for the contingency table"),
+        ({"C": np.inf}, "'C' parameter"),
+        ({"cv": [(np.arange(150, 300), np.arange(150))]}, "each row out once"),
+    ],
+)  # fmt: skip
+def test_bad_parameters(options, message):
+    X, y = imbalanced()
+    with pytest.raises(ValueError, match=message):
+        MultivariateSVC(**options).fit(X, y)
+
+
+def test_bad_labels():
+    X, y = imbalanced()
+    with pytest.raises(ValueError, match="one class only"):
+        MultivariateSVC().fit(X, np.zeros(len(y)))
+    with pytest.raises(ValueError, match=r"no positive rows.*for label 1"):
+        MultivariateSVC().fit(X, np.column_stack([y, np.zeros(len(y), dtype=int)]))
