@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm._memory import require_bytes
 from bayes_svm._threads import one_blas_thread
+from bayes_svm.calibration import fit_sigmoid
 from bayes_svm.kernels import KERNEL_NAMES, Kernel, resolve_gamma
-from bayes_svm.links import class_log_odds, fit_sigmoid, fit_sigmoids, log_probabilities
+from bayes_svm.links import Link, class_log_odds, fit_links, log_probabilities
 from bayes_svm.machine import checked_square, checked_weights, with_narrow_indices
 from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult, Planes, minimise
 from bayes_svm.multivariate.losses import LOSS_NAMES, RANKING_LOSSES, loss_of
@@ -326,13 +327,14 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         if np.isnan(values).any():
             raise ValueError("cv leaves rows out of every fold: it must hold each row out once.")
         if task.numbers is None:
-            self._links = [
+            self._links: list[Link] = [
                 fit_sigmoid(values[:, j], task.positive[:, j], weight, SMOOTHING)
                 for j in range(values.shape[1])
             ]
             return
         single = values.shape[1] == 1
-        self._links = fit_sigmoids(values[:, 0] if single else values, task.numbers, weight, SMOOTHING)
+        columns = values[:, 0] if single else values
+        self._links = fit_links("sigmoid", columns, task.numbers, weight, SMOOTHING)
 
     def _values(self, X: Any) -> Array:
         """Decision values, one column per problem."""

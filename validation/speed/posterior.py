@@ -17,8 +17,8 @@ from validation._common import progress as say
 from validation.speed.fit import synthetic
 
 ABOUT = """\
-Seconds, all at one thread, best of {repeats} (of one from 5000 points on). **Posterior**: of an SVM with C = 1
-on a noisy synthetic problem (`make_classification`, 20 features, 8 informative, flip_y = 0.2, rbf, gamma =
+Seconds, all at one thread, best of {repeats} (of one from 5000 points on). **Posterior**: of an SVM with C =
+1 on a noisy synthetic problem (`make_classification`, 20 features, 8 informative, flip_y = 0.2, rbf, gamma =
 1/20). The swish's curvature is above 0 only near the margin, the softplus's everywhere. *Factor* is the
 Cholesky factor of `lambda I + D K D` that variances are solved with, *eigensystem* the whole eigensystem,
 *within 1 %* the one whose variances err by at most 1 % (eigenvalues kept in parentheses; a dash where there
