@@ -3,9 +3,23 @@
 from importlib.metadata import version
 
 from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
+from bayes_svm.similarity import ClassSimilarity, class_similarity
 from bayes_svm.svc import BayesSVC
+from bayes_svm.symbolic import AggregationKernel, AggregationTransformer
 from bayes_svm.xi_alpha import Span, XiAlpha, span_estimate, xi_alpha
 
 __version__ = version("bayes-svm")
 
-__all__ = ["BayesSVC", "LeaveOneOut", "Span", "XiAlpha", "leave_one_out", "span_estimate", "xi_alpha"]
+__all__ = [
+    "AggregationKernel",
+    "AggregationTransformer",
+    "BayesSVC",
+    "ClassSimilarity",
+    "LeaveOneOut",
+    "Span",
+    "XiAlpha",
+    "class_similarity",
+    "leave_one_out",
+    "span_estimate",
+    "xi_alpha",
+]
