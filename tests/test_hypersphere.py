@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.svm import SVC
+
+from _data import noisy
+from bayes_svm import BayesSVC
+from bayes_svm.hypersphere import GaussianKernel, HypersphereKernel, inverse_lengths
+from bayes_svm.kernels import Kernel
+
+
+@pytest.mark.parametrize("name", ["linear", "poly"])
+def test_hypersphere_form_is_the_kernel_over_both_lengths(name):
+    X, _ = noisy(n=9)
+    Z = X[:4] + 0.5
+    H = HypersphereKernel(name, gamma=0.5, degree=2, coef0=0.3)(X, Z)
+    kernel = Kernel(name, gamma=0.5, degree=2, coef0=0.3)
+    for i in range(9):
+        for j in range(4):
+            k_xx, k_zz = kernel(X[i : i + 1], X[i : i + 1]), kernel(Z[j : j + 1], Z[j : j + 1])
+            expected = kernel(X[i : i + 1], Z[j : j + 1]) / np.sqrt(k_xx * k_zz)
+            assert H[i, j] == pytest.approx(expected.item(), abs=1e-14)
+
+
+def test_a_point_at_the_origin_is_similar_to_nothing():
+    X = np.array([[0.0, 0.0], [1.0, 2.0]])
+    np.testing.assert_allclose(HypersphereKernel("linear")(X, X), [[0, 0], [0, 1]], atol=1e-15)
+
+
+def test_sparse_rows_give_the_dense_values():
+    X, _ = noisy(n=12)
+    X[X < 0] = 0
+    rows = sparse.csr_matrix(X)
+    for kernel in (
+        HypersphereKernel("poly", gamma=0.5),
+        GaussianKernel([1.0, 2.0, 0.5]),
+        GaussianKernel(0.7),
+    ):
+        np.testing.assert_allclose(kernel(rows, rows), kernel(X, X), atol=1e-13)
+
+
+@pytest.mark.parametrize("machine", [SVC, BayesSVC])
+@pytest.mark.parametrize("kernel", [HypersphereKernel("poly", coef0=1.0), GaussianKernel(1.3)])
+def test_a_machine_takes_it_as_its_kernel(machine, kernel):
+    X, y = noisy()
+    values = machine(kernel=kernel).fit(X, y).decision_function(X)
+    K = kernel(X, X)
+    precomputed = machine(kernel="precomputed").fit(K, y).decision_function(K)
+    np.testing.assert_allclose(values, precomputed, atol=1e-2 if machine is SVC else 1e-8)
+
+
+def test_no_squared_length_is_negative():
+    with pytest.raises(ValueError, match=r"not positive semi-definite: k\(x, x\) = -1 is a squared length"):
+        inverse_lengths(np.array([1.0, -1.0]), "made up")
+
+
+@pytest.mark.parametrize("wrong", [{"gamma": "scale"}, {"kernel": "precomputed"}])
+def test_what_a_callable_cannot_know_is_refused(wrong):
+    X, _ = noisy(n=5)
+    with pytest.raises(ValueError, match="is not known from the points of one call alone"):
+        HypersphereKernel(**wrong)(X, X)
+
+
+def test_gaussian_kernel_is_the_papers_formula():
+    X, _ = noisy(n=6)
+    lengths = np.array([0.5, 2.0, 1.0])
+    for given in (lengths, 1.7):
+        K = GaussianKernel(given)(X, X)
+        for i in range(6):
+            for j in range(6):
+                expected = np.exp(-0.5 * np.sum((X[i] - X[j]) ** 2 / np.broadcast_to(given, 3) ** 2))
+                assert K[i, j] == pytest.approx(expected, abs=1e-13)
+    assert GaussianKernel(2.0).gamma == 0.125
+    np.testing.assert_allclose(GaussianKernel(lengths).gamma, 0.5 / lengths**2)
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        ([1.0, 2.0], "one for each feature"),
+        (0.0, "above 0"),
+        (np.inf, "finite"),
+        ([1.0, -1.0, 1.0], "above 0"),
+    ],
+)
+def test_length_scales_that_do_not_fit(scale, message):
+    X, _ = noisy(n=5)
+    with pytest.raises(ValueError, match=message):
+        GaussianKernel(scale)(X, X)

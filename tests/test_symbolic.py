@@ -1,0 +1,186 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bayes_svm import AggregationKernel, AggregationTransformer, BayesSVC, leave_one_out
+
+
+def slow(X, Z, weights, hypersphere):
+    """One pair and one attribute after the other; None is unknown."""
+
+    def plain(x, z):
+        shared = sum(w for w, a, b in zip(weights, x, z, strict=True) if a is not None and a == b)
+        return shared / sum(weights)
+
+    values = np.array([[plain(x, z) for z in Z] for x in X])
+    if hypersphere:
+        for i, x in enumerate(X):
+            for j, z in enumerate(Z):
+                length = np.sqrt(plain(x, x) * plain(z, z))
+                values[i, j] = values[i, j] / length if length > 0 else 0.0
+    return values
+
+
+def symbols(n=14, d=4, seed=0):
+    random = np.random.default_rng(seed)
+    return random.choice(np.array([None, "a", "b", "c"], dtype=object), (n, d))
+
+
+WEIGHTS = [1.0, 0.0, 2.5, 0.3]
+
+
+@pytest.mark.parametrize("hypersphere", [True, False])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_it_is_the_formula(weights, hypersphere):
+    X, Z = symbols(), symbols(n=6, seed=1)
+    X[0] = None
+    Z[0] = None
+    expected = slow(X, Z, weights or [1.0] * 4, hypersphere)
+    number = {None: -1, "a": 0, "b": 3, "c": 7}
+    codes = [np.vectorize(number.get)(rows).astype(float) for rows in (X, Z)]
+    kernel = AggregationKernel(weights, hypersphere)
+    np.testing.assert_allclose(kernel(*codes), expected, atol=1e-14)
+    codes = [np.where(rows < 0, np.nan, rows) for rows in codes]
+    np.testing.assert_allclose(kernel(*codes), expected, atol=1e-14)
+    np.testing.assert_allclose(
+        kernel(codes[0], np.where(np.isnan(codes[1]), -5, codes[1])), expected, atol=1e-14
+    )
+    found = AggregationTransformer(weights, hypersphere=hypersphere).fit(Z).transform(X)
+    np.testing.assert_allclose(found, expected, atol=1e-14)
+
+
+def test_one_hot_columns_have_the_kernel_as_their_product():
+    codes = np.array([[0, 5, -1, 2], [0, -1, -1, 2], [1, 5, -1, 0], [-1, -1, -1, -1]])
+    columns, attribute = AggregationKernel(WEIGHTS).one_hot(codes)
+    expected = AggregationKernel(WEIGHTS, hypersphere=False)(codes, codes) * sum(WEIGHTS)
+    np.testing.assert_allclose((columns @ columns.T).toarray(), expected, atol=1e-14)
+    assert attribute.tolist() == [0, 0, 1, 3, 3]
+
+
+@pytest.mark.parametrize("machine", [SVC, BayesSVC])
+def test_a_machine_takes_it_as_its_kernel(machine):
+    codes = np.random.default_rng(0).integers(-1, 3, (60, 4))
+    y = np.where(codes[:, 0] == 1, "yes", "no")
+    callable_ = machine(kernel=AggregationKernel(WEIGHTS)).fit(codes, y)
+    pipeline = make_pipeline(AggregationTransformer(WEIGHTS, unknown=-1), machine(kernel="precomputed"))
+    values = pipeline.fit(codes, y).decision_function(codes)
+    np.testing.assert_allclose(callable_.decision_function(codes), values, atol=1e-8)
+    again = pickle.loads(pickle.dumps(clone(callable_).fit(codes, y)))
+    np.testing.assert_array_equal(again.decision_function(codes), callable_.decision_function(codes))
+
+
+def test_leave_one_out_takes_it():
+    codes = np.random.default_rng(0).integers(-1, 3, (40, 4))
+    y = np.where(codes[:, 0] == 1, 1, -1)
+    K = AggregationKernel()(codes, codes)
+    found = leave_one_out(SVC(kernel=AggregationKernel()), codes, y).decision_values
+    expected = leave_one_out(SVC(kernel="precomputed"), K, y).decision_values
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+class TestColumns:
+    values = ("x", "y", None, "?", "x")
+    codes = (0, 1, -1, -1, 0)
+
+    @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+    @pytest.mark.parametrize("dtype", [object, "category", "string"])
+    def test_of_every_kind_of_pandas(self, dtype, missing):
+        column = [missing if value is None else value for value in self.values]
+        frame = pd.DataFrame({"one": pd.Series(column, dtype=dtype), "two": [1, 1, 2, 2, 3]})
+        fitted = AggregationTransformer().fit(frame)
+        np.testing.assert_array_equal(fitted.codes_[:, 0], self._numbered(fitted))
+        assert fitted.codes_[:, 1].tolist() == [0, 0, 1, 1, 2]
+        assert fitted.feature_names_in_.tolist() == ["one", "two"]
+        assert fitted.transform(frame).shape == (5, 5)
+        assert [list(known) for known in fitted.categories_] == [["x", "y"], [1, 2, 3]]
+
+    def _numbered(self, fitted):
+        """Codes count the categories with the unknown marker among them."""
+        shift = int("?" in fitted._encoder.categories_[0])
+        return [code + shift if code >= 0 else -1 for code in self.codes]
+
+    def test_of_numbers_and_truth(self):
+        frame = pd.DataFrame({"a": pd.array([1, None, 1], dtype="Int64"), "b": [True, False, None]})
+        np.testing.assert_array_equal(AggregationTransformer(hypersphere=False).fit_transform(frame), [
+            [1, 0, 0.5], [0, 0.5, 0], [0.5, 0, 0.5],
+        ])  # fmt: skip
+
+    def test_of_a_marker_that_is_a_number(self):
+        X = np.array([[0, 9], [9, 9], [0, 1]])
+        found = AggregationTransformer(unknown=9, hypersphere=False).fit_transform(X)
+        np.testing.assert_array_equal(found, [[0.5, 0, 0.5], [0, 0, 0], [0.5, 0, 1]])
+
+    def test_without_a_marker(self):
+        found = AggregationTransformer(unknown=None).fit_transform([["?", "a"], ["?", "b"]])
+        np.testing.assert_allclose(found, [[1, 0.5], [0.5, 1]])
+
+
+def test_a_value_not_seen_in_fit_matches_nothing_but_counts_in_the_length():
+    fitted = AggregationTransformer(hypersphere=False).fit([["a", "u"], ["b", "u"]])
+    np.testing.assert_array_equal(fitted.transform([["new", "u"], ["new", "new"]]), [[0.5, 0.5], [0, 0]])
+
+
+def test_names_of_the_output():
+    fitted = AggregationTransformer().set_output(transform="pandas").fit([["a"], ["b"]])
+    out = fitted.transform([["a"]])
+    assert out.columns.tolist() == ["aggregationtransformer0", "aggregationtransformer1"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, 2.0], "one weight for each"),
+        ([1.0, -1.0, 1.0], "at least 0"),
+        ([0.0, 0.0, 0.0], "not all 0"),
+        ([1.0, np.inf, 1.0], "finite"),
+    ],
+)
+def test_weights_that_do_not_fit(weights, message):
+    codes = np.zeros((4, 3))
+    with pytest.raises(ValueError, match=message):
+        AggregationKernel(weights)(codes, codes)
+    with pytest.raises(ValueError, match=message):
+        AggregationTransformer(weights).fit(codes)
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [
+        ([[0.5, 1.0]], "integer codes, and X holds 0.5"),
+        ([["a", "b"]], "AggregationTransformer makes them"),
+        ([1, 2], "1 dimensions"),
+        (sparse.eye(2, format="csr"), "zeros are values"),
+        ([[np.inf, 1.0]], "holds inf"),
+    ],
+)
+def test_codes_that_are_none(codes, message):
+    with pytest.raises(ValueError, match=message):
+        AggregationKernel()(codes, codes)
+
+
+def test_numbers_of_attributes_that_differ():
+    with pytest.raises(ValueError, match="X has 2 attributes, and Z has 3"):
+        AggregationKernel()(np.zeros((2, 2)), np.zeros((2, 3)))
+
+
+def test_strings_among_numbers_are_refused():
+    with pytest.raises(TypeError, match="uniformly strings or numbers"):
+        AggregationTransformer().fit(pd.DataFrame({"a": ["x", 1, 2]}))
+
+
+def test_columns_of_other_names_are_refused():
+    fitted = AggregationTransformer().fit(pd.DataFrame({"a": ["x", "y"]}))
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.transform(pd.DataFrame({"b": ["x", "y"]}))
+
+
+@parametrize_with_checks([AggregationTransformer(), AggregationTransformer(hypersphere=False)])
+def test_check_estimator(estimator, check):
+    check(estimator)
