@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from bayes_svm.decision import risk_coverage_curve
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
-from matplotlib import pyplot as plt  # noqa: E402
+with warnings.catch_warnings():  # matplotlib 3.8 calls names that pyparsing 3.3 deprecates
+    warnings.simplefilter("ignore")
+    from matplotlib import pyplot as plt
 
 from bayes_svm.plots import (  # noqa: E402
     EstimateComparisonDisplay,
@@ -23,6 +26,8 @@ from bayes_svm.plots import (  # noqa: E402
     RiskCoverageDisplay,
     ThresholdDisplay,
 )
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* deprecated - use:DeprecationWarning")
 
 X, Y = make_classification(120, flip_y=0.2, random_state=0)
 
