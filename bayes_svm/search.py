@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from bayes_svm._threads import one_blas_thread
 from bayes_svm.evidence import log_evidence
 from bayes_svm.machine import checked_weights
 from bayes_svm.mixture import pooled, stacking_weights
+from bayes_svm.similarity import class_similarity
 from bayes_svm.svc import BayesSVC
 from bayes_svm.xi_alpha import span_estimate, xi_alpha
 
@@ -36,7 +38,7 @@ Array = NDArray[np.float64]
 Parameters = dict[str, Any]
 
 EPSILON = float(np.finfo(float).eps)
-CRITERIA = ("loo_log_loss", "loo_error", "evidence", "span", "xi_alpha")
+CRITERIA = ("loo_log_loss", "loo_error", "evidence", "span", "xi_alpha", "class_similarity")
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,17 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         :mod:`sklearn.gaussian_process`, such as an ``RBF`` with a length scale per feature. The
         search starts from the estimator's own values where they are numbers within the bounds,
         else from the middle.
-    criterion : {"loo_log_loss", "loo_error", "evidence", "span", "xi_alpha"}, default="loo_log_loss"
+    criterion : str, default="loo_log_loss"
         * "loo_log_loss": log loss of the leave-one-out probabilities.
         * "loo_error": the leave-one-out error.
         * "evidence": :func:`bayes_svm.log_evidence`, whose gradient ``param_space`` follows.
         * "span", "xi_alpha": the error by :func:`bayes_svm.span_estimate`,
           :func:`bayes_svm.xi_alpha`.
+        * "class_similarity": :func:`bayes_svm.class_similarity`, which knows nothing of C: the
+          first C of a grid is taken.
+    prefilter : float in (0, 1], optional
+        Share of a grid's kernels that class similarity, which needs no training, leaves to the
+        criterion; at least one. The others get the score -infinity.
     combine : {"best", "stack"}, default="best"
         Keep the best model, or the mixture of those of a grid.
     refit : bool, default=True
@@ -106,6 +113,9 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The models that predict: the best one, or those of the mixture.
     weights_ : array of shape (n_estimators,)
         Their weights.
+    loo_proba_ : array of shape (n_samples, n_classes)
+        Leave-one-out probabilities of the model or the mixture. The choice among the settings has
+        seen every row, which makes them a little better than they should be.
     stack_score_ : float
         Mean leave-one-out log-likelihood of the mixture; only for ``combine="stack"``.
     classes_ : array of shape (n_classes,)
@@ -138,6 +148,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "param_grid": [dict, list, None],
         "param_space": [dict, None],
         "criterion": [StrOptions(set(CRITERIA))],
+        "prefilter": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "combine": [StrOptions({"best", "stack"})],
         "refit": ["boolean"],
         "max_evaluations": [Interval(Integral, 1, None, closed="left")],
@@ -152,6 +163,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         *,
         param_space: Mapping[str, tuple[float, float]] | None = None,
         criterion: str = "loo_log_loss",
+        prefilter: float | None = None,
         combine: str = "best",
         refit: bool = True,
         max_evaluations: int = 60,
@@ -162,6 +174,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.param_grid = param_grid
         self.param_space = param_space
         self.criterion = criterion
+        self.prefilter = prefilter
         self.combine = combine
         self.refit = refit
         self.max_evaluations = max_evaluations
@@ -215,6 +228,14 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return []
         settings = list(ParameterGrid(self.param_grid))
         groups = _by_kernel(settings, f"{_prefix(self.estimator)}C")
+        trials = [_Trial(setting, -np.inf, 0.0, None, None) for setting in settings]
+        if self.prefilter is not None:
+            firsts = [settings[group[0]] for group in groups]
+            similarity = [
+                _class_similarity(self.estimator, setting, X, y, sample_weight) for setting in firsts
+            ]
+            kept = np.argsort(similarity, kind="stable")[: math.ceil(self.prefilter * len(groups))]
+            groups = [groups[k] for k in np.sort(kept)]
         parts = Parallel(n_jobs=self.n_jobs)(
             delayed(_same_kernel)(
                 self.estimator, [settings[k] for k in group], X, y, sample_weight, self.criterion,
@@ -222,7 +243,6 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
             for group in groups
         )  # fmt: skip
-        trials: list[Any] = [None] * len(settings)
         for group, part in zip(groups, parts, strict=True):
             for k, trial in zip(group, part, strict=True):
                 trials[k] = trial
@@ -277,7 +297,9 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             best.fit(X, y, **_weights_for(best, sample_weight))
         self.best_estimator_ = best
         self.estimators_, self.weights_ = [best], np.ones(1)
+        self.loo_proba_ = _last_step(best).loo_proba_
         if self.combine == "stack":
+            trials = [trial for trial in trials if trial.logs is not None]
             logs = np.stack([trial.logs for trial in trials if trial.logs is not None])
             weight = checked_weights(sample_weight, logs[0])
             numbers = np.searchsorted(best.classes_, column_or_1d(y))
@@ -285,7 +307,9 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             kept = np.flatnonzero(weights)
             self.estimators_ = [trials[k].model for k in kept]
             self.weights_ = weights[kept]
-            own = pooled(logs, weights)[np.arange(len(numbers)), numbers]
+            mixed = pooled(logs, weights)
+            self.loo_proba_ = np.exp(mixed)
+            own = mixed[np.arange(len(numbers)), numbers]
             self.stack_score_ = float(np.average(own, weights=weight))
         self.classes_ = best.classes_
         self.n_features_in_ = best.n_features_in_
@@ -480,12 +504,29 @@ def _same_kernel(
     return trials
 
 
+def _class_similarity(
+    estimator: Any, setting: Parameters, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+) -> float:
+    """Of one setting, nothing but the steps before the BayesSVC being fitted."""
+    whole = clone(estimator).set_params(**setting)
+    inputs = whole[:-1].fit_transform(X, y) if isinstance(whole, Pipeline) else X
+    return _similarity_of(_last_step(whole), inputs, y, sample_weight)
+
+
+def _similarity_of(model: BayesSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+    names = ("kernel", "degree", "gamma", "coef0")
+    parameters = {name: getattr(model, name) for name in names}
+    return class_similarity(X, y, **parameters, sample_weight=sample_weight).value
+
+
 def _score(model: BayesSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, criterion: str) -> float:
     """Of a fitted model, more being better."""
     if criterion == "loo_error":
         return -model.leave_one_out_.error
     if criterion == "evidence":
         return log_evidence(model, X, y, sample_weight=sample_weight).value
+    if criterion == "class_similarity":
+        return -_similarity_of(model, X, y, sample_weight)
     estimate = span_estimate if criterion == "span" else xi_alpha
     return -estimate(model, X, y, sample_weight=sample_weight).error
 

@@ -11,7 +11,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from _data import noisy, three_classes
-from bayes_svm import BayesSVC, BayesSVCSearch, leave_one_out, log_evidence, span_estimate, xi_alpha
+from bayes_svm import (
+    BayesSVC,
+    BayesSVCSearch,
+    RejectOptionClassifier,
+    class_similarity,
+    leave_one_out,
+    log_evidence,
+    span_estimate,
+    xi_alpha,
+)
 
 GRID = {"gamma": [0.1, 1.0], "C": [10.0, 0.1, 1.0]}
 
@@ -23,11 +32,15 @@ def criterion_by_hand(criterion, parameters, X, y):
         return -log_loss(y, model.fit(X, y).loo_proba_)
     if criterion == "evidence":
         return log_evidence(model, X, y).value
+    if criterion == "class_similarity":
+        return -class_similarity(X, y, gamma=parameters["gamma"]).value
     estimate = {"loo_error": leave_one_out, "span": span_estimate, "xi_alpha": xi_alpha}[criterion]
     return -estimate(model, X, y).error
 
 
-@pytest.mark.parametrize("criterion", ["loo_log_loss", "loo_error", "evidence", "span", "xi_alpha"])
+@pytest.mark.parametrize(
+    "criterion", ["loo_log_loss", "loo_error", "evidence", "span", "xi_alpha", "class_similarity"]
+)
 @pytest.mark.parametrize("make", [noisy, three_classes])
 def test_the_best_setting_is_the_one_found_by_hand(make, criterion):
     X, y = make()
@@ -215,3 +228,30 @@ def test_verbose_prints_every_setting(capsys):
     X, y = noisy()
     BayesSVCSearch(BayesSVC(), {"C": [0.1, 1.0]}, verbose=1).fit(X, y)
     assert capsys.readouterr().err.count("[BayesSVCSearch] C=") == 2
+
+
+def test_class_similarity_filters_the_kernels():
+    X, y = noisy(n=80)
+    grid = {"gamma": [1e-3, 0.01, 0.1, 1.0, 10.0, 100.0], "C": [0.1, 1.0]}
+    values = {gamma: class_similarity(X, y, gamma=gamma).value for gamma in grid["gamma"]}
+    best = sorted(values, key=values.get)[:2]
+    search = BayesSVCSearch(BayesSVC(), grid, prefilter=0.3, combine="stack").fit(X, y)
+    scores, gammas = search.cv_results_["mean_test_score"], search.cv_results_["param_gamma"]
+    assert {gamma for gamma, score in zip(gammas, scores, strict=True) if np.isfinite(score)} == set(best)
+    whole = BayesSVCSearch(BayesSVC(), {**grid, "gamma": best}).fit(X, y)
+    assert search.best_params_ == whole.best_params_
+    assert len(search.estimators_) <= 4
+
+
+def test_leave_one_out_probabilities_serve_a_reject_option():
+    X, y = noisy(n=80)
+    for combine in ("best", "stack"):
+        search = BayesSVCSearch(BayesSVC(), GRID, combine=combine)
+        model = RejectOptionClassifier(search, target_coverage=0.8).fit(X, y)
+        assert model.fitted_on_ == "leave-one-out"
+        assert model.coverage_ >= 0.8
+        proba = model.estimator_.loo_proba_
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+        score = -log_loss(y, proba)
+        fitted = model.estimator_
+        assert score == pytest.approx(fitted.stack_score_ if combine == "stack" else fitted.best_score_)
