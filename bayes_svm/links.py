@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 LINK_NAMES = ("moderated", "sigmoid", "kwok", "hinge", "clipped", "dumais")
-ENOUGH = 0.05  # share of the least information about a training point from which on nothing is moderated
+LITTLE, SHARE = 0.05, 0.2  # quantile of the training points' information, and share of it: see ModeratedLink
 TIE = 1e-9  # log-odds that are all but 0
 
 
@@ -73,10 +73,10 @@ class ModeratedLink:
               \qquad I(x) = \frac{1}{s^2(x)} - \frac{1}{k(x, x) / \lambda}
 
     The information I is the precision that the data add to the prior's about f(x), in Kwok's
-    posterior; :math:`I_0` is a twentieth of the least about any training point that is left out
-    itself. Among the data nothing is moderated, and the sigmoid is as well calibrated as without;
-    away from them the probability goes to 1/2, with any kernel: with a polynomial one f grows,
-    but the information falls as its square.
+    posterior; :math:`I_0` is a fifth of what 95 % of the training points exceed, each left out
+    itself. Among the data next to nothing is moderated, and the sigmoid is as well calibrated as
+    without; away from them the probability goes to 1/2, with any kernel: with a polynomial one f
+    grows, but the information falls as its square.
 
     Parameters
     ----------
@@ -90,11 +90,15 @@ class ModeratedLink:
     needs_variance = True
 
     @classmethod
-    def of(cls, sigmoid: SigmoidLink, left_out: Uncertainty | None) -> ModeratedLink:
-        """From the uncertainty about training points, each left out itself."""
-        known = np.empty(0) if left_out is None else left_out.information
-        known = known[np.isfinite(known)]
-        return cls(sigmoid, ENOUGH * float(known.min()) if len(known) else 0.0)
+    def of(cls, sigmoid: SigmoidLink, left_out: Uncertainty | None, weight: Array) -> ModeratedLink:
+        """From the uncertainty about training points, each left out itself, and their weights."""
+        if left_out is None:
+            return cls(sigmoid, 0.0)
+        known = left_out.information
+        order = np.argsort(known, kind="stable")
+        mass = np.cumsum(weight[order])
+        little = float(known[order[np.searchsorted(mass, LITTLE * mass[-1])]])
+        return cls(sigmoid, SHARE * little if np.isfinite(little) else 0.0)
 
     def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
         """The sigmoid's log-odds times the factor; without an uncertainty they are the sigmoid's."""
@@ -252,7 +256,7 @@ def _fit_link(
     if link == "dumais":
         return fit_dumais(values, positive, weight)
     sigmoid = fit_sigmoid(values, positive, weight, smoothing)
-    return sigmoid if link == "sigmoid" else ModeratedLink.of(sigmoid, left_out)
+    return sigmoid if link == "sigmoid" else ModeratedLink.of(sigmoid, left_out, weight)
 
 
 def class_log_odds(links: Sequence[Link], values: Array, uncertainty: Uncertainty | None) -> Array:

@@ -456,13 +456,12 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
                 "link='kwok' needs k(x, x) of new points, which a precomputed kernel does not hold: "
                 "use link='sigmoid', or a callable kernel."
             )
-        posteriors = self._posteriors
-        if self.link == "moderated":
-            if machine.kernel.precomputed or not machine.convex:
-                return None
-            posteriors = self._posteriors_of(machine, solutions, SKETCH)
-            if not all(posterior.definite for posterior in posteriors):
-                return None
+        sketched = self.link == "moderated"
+        if sketched and (machine.kernel.precomputed or not machine.convex):
+            return None
+        posteriors = self._posteriors_of(machine, solutions, SKETCH if sketched else None)
+        if sketched and not all(posterior.definite for posterior in posteriors):
+            return None
         columns = [
             left_out_variance(machine, machine.problem(k), posterior, self.C)
             for k, posterior in enumerate(posteriors)

@@ -207,13 +207,23 @@ def test_a_moderated_link_shrinks_log_odds_in_proportion_to_the_information():
         assert np.all(np.sign(found) == np.sign(log_odds))
 
 
-def test_among_the_data_a_moderated_link_is_the_sigmoid():
-    information = random.uniform(3.0, 9.0, size=80)
+def test_the_reference_is_a_fifth_of_what_all_but_a_twentieth_of_the_weight_exceed():
+    information = random.permutation(np.arange(1.0, 81.0))
     left_out = Uncertainty(1.0 / (information + 0.1), np.full(80, 10.0))
-    [link] = fit_links("moderated", VALUES, POSITIVE.astype(int), np.ones(80), 0.25, left_out)
-    assert link.reference == pytest.approx(0.05 * information.min())
-    np.testing.assert_array_equal(link.log_odds(VALUES, left_out), link.sigmoid.log_odds(VALUES))
+    y = POSITIVE.astype(int)
+    [link] = fit_links("moderated", VALUES, y, np.ones(80), 0.25, left_out)
+    assert link.reference == pytest.approx(0.2 * 4.0)  # 4 of 80 are up to 4
     assert link.sigmoid == fit_sigmoid(VALUES, POSITIVE, np.ones(80), 0.25)
+    enough = information >= 1.0
+    np.testing.assert_array_equal(
+        link.log_odds(VALUES, left_out)[enough], link.sigmoid.log_odds(VALUES)[enough]
+    )
+    weight = random.integers(0, 4, size=80)
+    rows = np.repeat(np.arange(80), weight)
+    [weighted] = fit_links("moderated", VALUES, y, weight.astype(float), 0.25, left_out)
+    repeated = Uncertainty(left_out.variance[rows], left_out.prior[rows])
+    [expected] = fit_links("moderated", VALUES[rows], y[rows], np.ones(len(rows)), 0.25, repeated)
+    assert weighted.reference == expected.reference
 
 
 @pytest.mark.parametrize("left_out", [None, Uncertainty(np.zeros(80), np.ones(80))], ids=["unknown", "known"])
