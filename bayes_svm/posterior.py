@@ -7,14 +7,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cholesky, eigh, eigvalsh, qr, solve_triangular
 from scipy.special import expit
 
 from bayes_svm._matrix import block
 from bayes_svm._memory import require_bytes
+from bayes_svm._threads import one_blas_thread
 from bayes_svm.kernels import Kernel
-from bayes_svm.machine import Machine
+from bayes_svm.machine import Machine, machine_of
 from bayes_svm.problem import DualProblem, Indices, copies_of_weight
 from bayes_svm.solution import DualSolution
 
@@ -23,6 +24,7 @@ __all__ = [
     "Posterior",
     "curvature_slope",
     "hinge_curvature",
+    "leave_one_out_variance",
     "left_out_variance",
     "posterior_of",
 ]
@@ -349,3 +351,50 @@ def left_out_variance(machine: Machine, problem: DualProblem, posterior: Posteri
     if not used.all():
         variance[~used] = posterior.variance(machine.X[~used])
     return variance
+
+
+def leave_one_out_variance(
+    estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> Array:
+    r"""Posterior variance of every training point's decision value without the point itself.
+
+    .. math:: s_{(-i)}^2 = \frac{s_i^2}{1 - r_i s_i^2}
+
+    The curvature of the others is that of the whole solution.
+
+    Parameters
+    ----------
+    estimator : SVC or BayesSVC, fitted or not
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Training data.
+    y : array of shape (n_samples,)
+    sample_weight : array of shape (n_samples,), optional
+        Of a row that stands for several, one copy is left out.
+
+    Returns
+    -------
+    array of shape (n_samples,) or (n_samples, n_classes)
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not positive semi-definite.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.svm import SVC
+    >>> from bayes_svm.posterior import leave_one_out_variance
+    >>> X, y = make_classification(100, random_state=0)
+    >>> leave_one_out_variance(SVC(), X, y).shape
+    (100,)
+    """
+    with one_blas_thread():
+        machine, solutions = machine_of(estimator, X, y, sample_weight)
+        C = float(estimator.C)
+        columns = []
+        for k, solution in enumerate(solutions):
+            problem = machine.problem(k)
+            posterior = posterior_of(machine, problem, solution, C)
+            columns.append(left_out_variance(machine, problem, posterior, C))
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)

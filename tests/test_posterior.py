@@ -7,7 +7,14 @@ from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
 from bayes_svm.kernels import Kernel
 from bayes_svm.machine import machine_of
-from bayes_svm.posterior import Eigensystem, Posterior, hinge_curvature, left_out_variance, posterior_of
+from bayes_svm.posterior import (
+    Eigensystem,
+    Posterior,
+    hinge_curvature,
+    leave_one_out_variance,
+    left_out_variance,
+    posterior_of,
+)
 
 
 def explicit(X, r, lam, at):
@@ -38,6 +45,13 @@ def test_left_out_variance_deletes_the_row(linear):
     expected = [explicit(X[kept[i]], r[kept[i]], 1 / C, X[i : i + 1])[0] for i in range(40)]
     found = left_out_variance(machine, machine.problem(0), posterior, C)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_leave_one_out_variance_of_an_estimator_is_the_same(linear):
+    X, y, machine, _, posterior, C = linear
+    found = leave_one_out_variance(SVC(C=C, kernel="linear"), X, y)
+    np.testing.assert_array_equal(found, left_out_variance(machine, machine.problem(0), posterior, C))
+    assert leave_one_out_variance(BayesSVC(C=C), *three_classes()).shape == (60, 3)
 
 
 def test_repeated_rows_count_as_often_and_one_of_them_goes():
