@@ -76,6 +76,18 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         choices=("html", "json"),
         help="default html, or json if FILE ends in .json; its keys are explained in it",
     )
+    aims = parser.add_mutually_exclusive_group()
+    aims.add_argument("--precision", type=_share, metavar="P", help="find the threshold of this precision")
+    aims.add_argument("--recall", type=_share, metavar="R", help="find the threshold of this recall")
+    aims.add_argument(
+        "--cost", type=_costs, metavar="fp=A,fn=B", help="find the threshold of least cost, say fp=1,fn=5"
+    )
+    parser.add_argument(
+        "--max-risk",
+        type=_share,
+        metavar="R",
+        help="say which rows to leave to a person, so that no more are wrong",
+    )
     _add_model(parser)
     parser.set_defaults(run=_report)
 
@@ -170,10 +182,12 @@ def _report(arguments: argparse.Namespace) -> int:
             table = data.breast_cancer_table()
         else:
             table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
+        from .report.aims import Aims
         from .report.content import make_report
         from .report.record import Settings
 
-        settings = Settings(arguments.C, arguments.kernel, arguments.gamma, arguments.impute)
+        aims = Aims(arguments.precision, arguments.recall, arguments.cost, arguments.max_risk)
+        settings = Settings(arguments.C, arguments.kernel, arguments.gamma, arguments.impute, aims)
         report = make_report(table, settings, step)
         step("writing the report")
         page = render.to_json(report) if form == "json" else render.to_html(report, _version())
@@ -264,6 +278,21 @@ def _positive(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
     return value
+
+
+def _share(text: str) -> float:
+    value = _positive(text)
+    if value >= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return value
+
+
+def _costs(text: str) -> tuple[float, float]:
+    """``fp=1,fn=5`` as (1.0, 5.0)."""
+    parts = dict(part.partition("=")[::2] for part in text.split(","))
+    if set(parts) != {"fp", "fn"}:
+        raise argparse.ArgumentTypeError(f"{text!r} does not read fp=NUMBER,fn=NUMBER")
+    return _positive(parts["fp"]), _positive(parts["fn"])
 
 
 def _gamma(text: str) -> str | float:

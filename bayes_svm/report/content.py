@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import measures
+from .aims import check_aims, decision_for, rejection_for
 from .data import InputError, Table, feature_transformer
 from .record import ClassCount, Estimate, Machine, Model, Performance, Report, Settings, Source, Surprise
 
@@ -36,6 +37,7 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
     InputError
         If the fit refuses the data, or it does not fit into memory.
     """
+    check_aims(settings.aims, len(np.unique(table.labels)))
     notes = list(table.notes)
     with as_notes(notes), memory_advice(len(table.labels)):
         step("preparing the columns")
@@ -68,6 +70,8 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
         tuple(measures.threshold_curve(names[k], labels == classes[k], probability[:, k]) for k in shown),
         measures.risk_coverage(confidence, wrong),
         _surprising(table, classes, probability),
+        decision_for(settings.aims, labels, classes, probability),
+        rejection_for(settings.aims, confidence, wrong),
     )
 
 

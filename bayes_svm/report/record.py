@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from . import measures
+from .aims import Aims, Decision, Rejection
 
 __all__ = [
     "KEYS",
@@ -49,6 +50,10 @@ KEYS = {
     f"most {measures.MAX_POINTS} points each",
     "risk_coverage": "error rate among the rows kept, rejecting the least confident first; `area` is under "
     "that curve",
+    "decision": "the threshold for --precision, --recall or --cost, and what the rows come to at it, each "
+    "left out; null if not asked for; `reason` says why there is none",
+    "rejection": "the confidence from which on the error stays below --max-risk: chosen as on held-out data "
+    "at 95 %, but on leave-one-out probabilities, for which that is no guarantee; null if not asked for",
     "surprising": "the rows least expected under the others: `row` counts data rows from 1 (without the "
     "header), `probability` is that of their own label, `predicted` what the model would have said",
 }
@@ -62,6 +67,7 @@ class Settings:
     kernel: str = "rbf"
     gamma: str | float = "scale"
     impute: bool = False
+    aims: Aims = field(default_factory=Aims)
 
 
 @dataclass(frozen=True)
@@ -159,12 +165,14 @@ class Report:
     thresholds: tuple[measures.ThresholdCurve, ...]
     risk_coverage: measures.RiskCoverage
     surprising: tuple[Surprise, ...]
+    decision: Decision | None = None
+    rejection: Rejection | None = None
 
 
 def as_data(value: Any) -> Any:
     """Return dataclasses, arrays and numbers as what strict JSON can hold: no NaN, no tuples, no numpy."""
     if hasattr(value, "__dataclass_fields__"):
-        return {field.name: as_data(getattr(value, field.name)) for field in fields(value)}
+        return {one.name: as_data(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, dict):
         return {str(key): as_data(one) for key, one in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

@@ -93,10 +93,30 @@ def to_text(report: Report) -> str:
         f"log loss {number(scores.log_loss)} (base rates {number(scores.base_log_loss)}), "
         f"Brier score {number(scores.brier)} (base rates {number(scores.base_brier)}), "
         f"area under risk-coverage {number(report.risk_coverage.area)}",
+        *_text_aims(report),
         f"most surprising rows: {', '.join(str(one.row) for one in report.surprising)}",
         *(f"note: {_plain(note, 300)}" for note in source.notes),
     ]
     return "\n".join([*head, *_columns(rows), *tail]) + "\n"
+
+
+def _text_aims(report: Report) -> list[str]:
+    """What was asked of the decisions, one line each."""
+    lines = []
+    if (one := report.decision) is not None:
+        found = one.reason or (
+            f"call it {_plain(report.positive)} from a probability of {percent(one.threshold)}; "
+            f"precision {percent(one.precision)}, recall {percent(one.recall)}, {one.false_alarms} false and "
+            f"{one.missed} missed alarms" + ("" if math.isnan(one.cost) else f", cost {number(one.cost)}")
+        )
+        lines.append(f"{one.aim}: {found}")
+    if (other := report.rejection) is not None:
+        found = other.reason or (
+            f"answer from a confidence of {percent(other.threshold)}: {percent(other.answered)} of the "
+            f"rows, of which {percent(other.risk)} are wrong"
+        )
+        lines.append(f"at most {100 * other.max_risk:g} % wrong: {found}")
+    return [_plain(line.replace("\u00a0", " "), 300) for line in lines]
 
 
 def percent(value: float | None) -> str:

@@ -1,0 +1,102 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from bayes_svm.cli import main
+from bayes_svm.report.aims import Aims, check_aims, decision_for, rejection_for
+from bayes_svm.report.data import InputError
+
+random = np.random.default_rng(0)
+LABELS = random.random(200) < 0.4
+P = np.clip(0.3 + 0.4 * LABELS + 0.15 * random.normal(size=200), 0.01, 0.99)
+PROBABILITY = np.column_stack([1 - P, P])
+CLASSES = np.array([False, True])
+
+
+def counts(threshold):
+    called = threshold <= P
+    return int(np.sum(called & LABELS)), int(np.sum(called & ~LABELS)), int(np.sum(~called & LABELS))
+
+
+@pytest.mark.parametrize(
+    ("aims", "reached"),
+    [
+        (Aims(precision=0.95), lambda tp, fp, fn: tp / (tp + fp) >= 0.95),
+        (Aims(recall=0.9), lambda tp, fp, fn: tp / (tp + fn) >= 0.9),
+    ],
+)
+def test_the_threshold_reaches_what_was_asked_for(aims, reached):
+    found = decision_for(aims, LABELS, CLASSES, PROBABILITY)
+    tp, fp, fn = counts(found.threshold)
+    assert (found.found, found.false_alarms, found.missed) == (tp, fp, fn)
+    assert found.reason is None
+    assert reached(tp, fp, fn)
+    assert found.precision == pytest.approx(tp / (tp + fp))
+    assert found.recall == pytest.approx(tp / (tp + fn))
+
+
+def test_the_threshold_of_least_cost():
+    found = decision_for(Aims(cost=(1.0, 5.0)), LABELS, CLASSES, PROBABILITY)
+    costs = [fp + 5 * fn for _, fp, fn in map(counts, np.linspace(0, 1.01, 2000))]
+    assert found.cost == pytest.approx(min(costs))
+
+
+def test_what_cannot_be_reached_has_a_reason():
+    found = decision_for(Aims(precision=0.99), LABELS, CLASSES, PROBABILITY[:, ::-1])
+    assert "precision" in found.reason
+    assert math.isnan(found.threshold)
+    assert "ask for less" in rejection_for(Aims(max_risk=0.001), P, ~LABELS).reason
+
+
+def test_rows_are_left_to_a_person_until_the_risk_is_low():
+    confidence, wrong = PROBABILITY.max(axis=1), (P > 0.5) != LABELS
+    found = rejection_for(Aims(max_risk=0.15), confidence, wrong)
+    kept = confidence >= found.threshold
+    assert found.answered == pytest.approx(kept.mean())
+    assert found.risk == pytest.approx(wrong[kept].mean())
+    assert 0 < found.risk <= 0.15
+
+
+def test_nothing_asked_for_is_nothing():
+    assert decision_for(Aims(), LABELS, CLASSES, PROBABILITY) is None
+    assert rejection_for(Aims(), P, LABELS) is None
+
+
+def test_several_classes_have_no_one_threshold():
+    check_aims(Aims(max_risk=0.1), 3)
+    with pytest.raises(InputError, match="need two classes, and the target has 3"):
+        check_aims(Aims(recall=0.9), 3)
+
+
+def test_the_report_says_what_was_asked_for(tmp_path, capsys):
+    for name in ("report.html", "report.json"):
+        assert (
+            main(["report", "--output", str(tmp_path / name), "--cost", "fp=1,fn=5", "--max-risk", "0.02"])
+            == 0
+        )
+        out = capsys.readouterr().out
+        assert "a false alarm at 1 and a missed one at 5: call it malignant from a probability of" in out
+        assert "at most 2 % wrong: answer from a confidence of" in out
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Asked for: least cost, a false alarm at 1 and a missed one at 5." in page
+    assert "Asked for: at most 2&nbsp;% wrong." in page
+    data = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert data["decision"]["cost"] == data["decision"]["false_alarms"] + 5 * data["decision"]["missed"]
+    assert data["rejection"]["risk"] <= 0.02
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--precision", "2", "not between 0 and 1"),
+        ("--recall", "x", "is not a number"),
+        ("--cost", "fp=1", "does not read fp=NUMBER,fn=NUMBER"),
+        ("--cost", "fp=0,fn=1", "not a number above 0"),
+        ("--max-risk", "0", "not a number above 0"),
+    ],
+)
+def test_aims_that_are_none_are_one_line(option, value, message, capsys):
+    assert main(["report", option, value]) == 2
+    assert message in capsys.readouterr().err
