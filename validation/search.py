@@ -143,7 +143,7 @@ def main() -> None:
         if splits < 1:
             continue
         results = all_cases(args, few, splits)
-        page.add(f"## {title}", f"{splits} splits of each set.", summary(results))
+        page.add(f"## {title}", f"Splits of each set: {splits}.", summary(results))
         page.add("Mean test log loss:", every_set(results))
     page.finish(args.output)
 
