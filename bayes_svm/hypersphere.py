@@ -34,7 +34,7 @@ def inverse_lengths(diagonal: Array, kernel: object) -> Array:
     return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # parameters may be arrays, which do not compare to one truth
 class HypersphereKernel:
     r"""The induced hypersphere form of any kernel, callable as ``SVC(kernel=...)`` wants it.
 
@@ -84,7 +84,7 @@ class HypersphereKernel:
         return kernel(X, Z) * left[:, None] * right
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # parameters may be arrays, which do not compare to one truth
 class GaussianKernel:
     r"""The Gaussian kernel with one length scale, or one for each feature.
 

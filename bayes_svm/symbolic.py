@@ -24,7 +24,7 @@ UNKNOWN = -1
 UNSEEN = -2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # weights may be an array, which does not compare to one truth
 class AggregationKernel:
     r"""Share of the attributes in which two points have the same known value.
 

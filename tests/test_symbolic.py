@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -74,6 +75,13 @@ def test_a_machine_takes_it_as_its_kernel(machine):
     np.testing.assert_allclose(callable_.decision_function(codes), values, atol=1e-8)
     again = pickle.loads(pickle.dumps(clone(callable_).fit(codes, y)))
     np.testing.assert_array_equal(again.decision_function(codes), callable_.decision_function(codes))
+
+
+def test_a_grid_may_hold_kernels_with_arrays():
+    codes = np.random.default_rng(0).integers(-1, 3, (60, 4))
+    y = np.where(codes[:, 0] == 1, "yes", "no")
+    kernels = [AggregationKernel(np.array(weights)) for weights in ([0.0, 1, 1, 1], [1.0, 0, 0, 0])]
+    assert GridSearchCV(SVC(), {"kernel": kernels}, cv=3).fit(codes, y).best_index_ == 1
 
 
 def test_leave_one_out_takes_it():
