@@ -267,9 +267,11 @@ def set_table(results: list, sets: list[str]) -> str:
 
 def far_table(results: list) -> str:
     rows = []
-    for method in methods_of(results):
-        curves = np.array([result[method][3] for _, result in results if method in result])
-        rows.append([method, len(curves), *(f"{value:.3f}" for value in curves.mean(axis=0))])
+    of_process = [result for _, result in results if PROCESS in result]
+    ways = [(method, method, [result for _, result in results]) for method in methods_of(results)]
+    for title, method, cases in [*ways, (f"{DEFAULT}, the cases of the {PROCESS}", DEFAULT, of_process)]:
+        curves = np.array([result[method][3] for result in cases if method in result])
+        rows.append([title, len(curves), *(f"{value:.3f}" for value in curves.mean(axis=0))])
     return table(("method", "cases", *(f"{r} deviations" for r in FAR)), rows)
 
 
