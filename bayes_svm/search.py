@@ -312,9 +312,9 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             own = mixed[np.arange(len(numbers)), numbers]
             self.stack_score_ = float(np.average(own, weights=weight))
         self.classes_ = best.classes_
-        self.n_features_in_ = best.n_features_in_
-        if hasattr(best, "feature_names_in_"):
-            self.feature_names_in_ = best.feature_names_in_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(best, name):  # a pipeline that begins with "passthrough" has them not
+                setattr(self, name, getattr(best, name))
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of every class, by the best model or the mixture.

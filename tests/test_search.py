@@ -95,6 +95,15 @@ def test_a_pipeline_is_searched_as_one():
     assert not hasattr(pipeline[0], "mean_")
 
 
+def test_steps_that_do_nothing_are_searched_too():
+    X, y = noisy()
+    pipeline = make_pipeline("passthrough", BayesSVC())
+    grid = {"passthrough": [StandardScaler(), "passthrough"], "bayessvc__C": [0.1, 1.0]}
+    search = BayesSVCSearch(pipeline, grid).fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.predict(X).shape == (len(X),)
+
+
 def test_a_mixture_is_at_least_as_likely_as_the_best_and_drops_the_rest():
     X, y = noisy(n=100)
     grid = {"gamma": [0.01, 0.1, 1.0, 10.0], "C": [0.01, 1.0, 100.0]}
