@@ -14,7 +14,7 @@ from bayes_svm._memory import require_bytes
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.leave_one_out import warn_if_inexact
 from bayes_svm.machine import Machine, machine_of
-from bayes_svm.posterior import curvature_slope, posterior_of
+from bayes_svm.posterior import curvature_slope, is_definite, posterior_of
 from bayes_svm.problem import DualProblem, Indices, bound_slack
 from bayes_svm.solution import DualSolution
 from bayes_svm.tableau import FreeSystem
@@ -180,11 +180,13 @@ class _Determinant:
         size = len(curvature)
         require_bytes(24 * size**2, f"The evidence of {size} points near the margin", "Fit on fewer points.")
         root = np.sqrt(curvature * C)
-        system = root[:, None] * block(problem.gram, self.points, self.points) * root
+        gram = block(problem.gram, self.points, self.points)
+        definite = machine.kernel.positive_semidefinite or size == 0 or is_definite(gram)
+        system = root[:, None] * gram * root
         system[np.diag_indices(size)] += 1.0
         # LAPACK takes no empty matrix: where no point is near the margin there is nothing to factorise.
         factor, info = lapack.dpotrf(system, lower=1) if size else (system, 0)
-        if info != 0:
+        if info != 0 or not (machine.convex and definite):
             raise ValueError(
                 f"The kernel {machine.kernel} is not positive semi-definite on the training points: it has "
                 "no evidence. Choose another kernel."

@@ -189,6 +189,11 @@ class Kernel:
         if callable(self.function):
             values = self(X, X).copy()  # it may be the caller's own
             make_symmetric(values, str(self))
+            if hasattr(self.function, "diag") and not np.allclose(np.diagonal(values), self.diagonal(X)):
+                raise ValueError(
+                    f"The kernel {self} has values k(x, x) that differ from its diag(X): noise, as a "
+                    "WhiteKernel adds, is no kernel between points. Leave it out."
+                )
             return np.pad(values, (0, n_null))
         size = X.shape[0]
         gram = np.empty((size + n_null, size + n_null))

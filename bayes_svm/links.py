@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_expit, log_ndtr, logit, logsumexp
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from bayes_svm.calibration import SigmoidLink, fit_dumais, fit_sigmoid
@@ -34,6 +34,9 @@ Mask = NDArray[np.bool_]
 
 LINK_NAMES = ("moderated", "sigmoid", "kwok", "hinge", "clipped", "dumais")
 LITTLE, SHARE = 0.05, 0.2  # quantile of the training points' information, and share of it: see ModeratedLink
+LEAST = 1e-6  # information, in units of the prior's precision, that is none: rounding is less
+NODES, WEIGHTS = (part[5:] for part in np.polynomial.legendre.leggauss(10))  # the positive ones
+SMALL = 0.1  # decision values, in units of the larger of 1 and s, whose log-odds are integrated
 TIE = 1e-9  # log-odds that are all but 0
 
 
@@ -74,15 +77,15 @@ class ModeratedLink:
 
     The information I is the precision that the data add to the prior's about f(x), in Kwok's
     posterior; :math:`I_0` is a fifth of what 95 % of the training points exceed, each left out
-    itself. Among the data next to nothing is moderated, and the sigmoid is as well calibrated as
-    without; away from them the probability goes to 1/2, with any kernel: with a polynomial one f
-    grows, but the information falls as its square.
+    itself, but no less than a millionth of the prior's precision. Among the data next to nothing is
+    moderated, and the sigmoid is as well calibrated as without; away from them the probability goes
+    to 1/2, with any kernel: with a polynomial one f grows, but the information falls as its square.
 
     Parameters
     ----------
     sigmoid : SigmoidLink
     reference : float
-        The information :math:`I_0`; 0 moderates nothing.
+        The information :math:`I_0`; 0, where none is known, moderates nothing.
     """
 
     sigmoid: SigmoidLink
@@ -98,16 +101,19 @@ class ModeratedLink:
         order = np.argsort(known, kind="stable")
         mass = np.cumsum(weight[order])
         little = float(known[order[np.searchsorted(mass, LITTLE * mass[-1])]])
-        return cls(sigmoid, SHARE * little if np.isfinite(little) else 0.0)
+        prior = left_out.prior[(weight > 0) & (left_out.prior > 0)]
+        least = LEAST / float(np.median(prior)) if len(prior) else 0.0
+        return cls(sigmoid, max(SHARE * little, least) if np.isfinite(little) else least)
 
     def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
         """The sigmoid's log-odds times the factor; without an uncertainty they are the sigmoid's."""
         log_odds = self.sigmoid.log_odds(values)
         if uncertainty is None or self.reference == 0.0:
             return log_odds
-        moderated = log_odds * np.minimum(1.0, uncertainty.information / self.reference)
-        # Where nothing is known, the predicted class stays what it is.
-        return np.where(np.abs(moderated) < TIE, np.clip(log_odds, -TIE, TIE), moderated)
+        share = uncertainty.information / self.reference
+        # Where nothing is known, the order of the classes stays what it is.
+        moderated = log_odds * np.minimum(share, 1.0) + TIE * log_odds / (1.0 + np.abs(log_odds))
+        return np.where(share < 1.0, moderated, log_odds)
 
 
 @dataclass(frozen=True)
@@ -126,23 +132,43 @@ class KwokLink:
         """Log-odds for decision values a and variances s^2; s = 0 is the unmoderated output."""
         a = np.asarray(values, dtype=np.float64)
         s = np.zeros_like(a) if uncertainty is None else np.sqrt(uncertainty.variance)
-        return np.asarray(_log_mean_likelihood(a, s) - _log_mean_likelihood(-a, s))
+        apart = _log_mean_likelihood(a, s) - _log_mean_likelihood(-a, s)
+        # Near 0 the two cancel: there their difference is the integral of the slope from -a to a.
+        small = np.abs(a) <= SMALL * np.maximum(1.0, s)
+        size = np.abs(a[small])
+        slopes = [
+            weight * (_slope(node * size, s[small]) + _slope(-node * size, s[small]))
+            for node, weight in zip(NODES, WEIGHTS, strict=True)
+        ]
+        apart[small] = a[small] * np.sum(slopes, axis=0)
+        return np.asarray(apart)
 
 
 def _log_mean_likelihood(a: Array, s: Array) -> Array:
-    """``log of the mean of exp(-[1 - t]_+)`` over t normal with mean a and deviation s.
+    """``log of the mean of exp(-[1 - t]_+)`` over t normal with mean a and deviation s."""
+    hinge = np.minimum(0.0, a - 1.0)
+    return np.asarray(np.where(s > 0, np.logaddexp(*_log_parts(a, s)), hinge))
+
+
+def _slope(a: Array, s: Array) -> Array:
+    """Derivative of :func:`_log_mean_likelihood` by a: the share of the part below the hinge."""
+    below, above = _log_parts(a, s)
+    return np.asarray(np.where(s > 0, np.exp(below - np.logaddexp(below, above)), (a < 1.0).astype(float)))
+
+
+def _log_parts(a: Array, s: Array) -> tuple[Array, Array]:
+    """Logarithms of the mean's parts from t below 1 and from t above; of no meaning where s is 0.
 
     The integral below the hinge is ``exp(s^2/2 + a - 1) Phi(-x)``, ``x = s + (a - 1)/s``. For
     x > 0 its two factors nearly cancel, and are written as one with the scaled erfc.
     """
-    hinge = np.minimum(0.0, a - 1.0)
     safe = np.where(s > 0, s, 1.0)
     margin = (a - 1.0) / safe
     x = safe + margin
     with np.errstate(divide="ignore", over="ignore"):
         small = -0.5 * margin**2 + np.log(0.5 * erfcx(np.maximum(x, 0.0) / np.sqrt(2.0)))
     below = np.where(x > 0, small, 0.5 * safe**2 + a - 1.0 + log_ndtr(-x))
-    return np.asarray(np.where(s > 0, np.logaddexp(below, log_ndtr(margin)), hinge))
+    return np.asarray(below), np.asarray(log_ndtr(margin))
 
 
 @dataclass(frozen=True)
@@ -155,8 +181,8 @@ class HingeLink:
     needs_variance = False
 
     def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
-        """``[1 + a]_+ - [1 - a]_+``."""
-        return np.asarray(np.maximum(0.0, 1.0 + values) - np.maximum(0.0, 1.0 - values))
+        """``[1 + a]_+ - [1 - a]_+``, which is a plus a clipped to [-1, 1]."""
+        return np.asarray(values + np.clip(values, -1.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -185,10 +211,13 @@ class CalibratorLink:
         Raises
         ------
         ValueError
-            If rows have different weights and it takes none.
+            If rows have different weights and it takes none, or it is a classifier without probabilities.
         """
-        fitted = clone(calibrator)
-        features = values[:, None] if hasattr(fitted, "predict_proba") else values
+        if isinstance(calibrator, type) or (
+            is_classifier(calibrator) and not hasattr(calibrator, "predict_proba")
+        ):
+            raise ValueError(f"link={calibrator} is no regressor and no classifier with predict_proba.")
+        fitted, features = clone(calibrator), values[:, None]
         if has_fit_parameter(fitted, "sample_weight"):
             return cls(fitted.fit(features, positive.astype(int), sample_weight=weight))
         if np.ptp(weight) > 0:
@@ -200,7 +229,7 @@ class CalibratorLink:
         if hasattr(self.calibrator, "predict_proba"):
             probability = self.calibrator.predict_proba(values[:, None])[:, 1]
         else:
-            probability = np.asarray(self.calibrator.predict(values), dtype=np.float64)
+            probability = np.asarray(self.calibrator.predict(values[:, None]), dtype=np.float64).ravel()
             if not np.isfinite(probability).all():
                 raise ValueError(
                     f"link={self.calibrator} gives NaN beyond the values it was fitted on: an "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -153,6 +153,11 @@ class Machine:
             positive = self.y == k
         label = np.where(positive, 1.0, -1.0)
         return DualProblem.merge(self.gram, row_of, label, self.row_bound, self.convex, self.n_null)
+
+    @property
+    def link_weight(self) -> Array:
+        """Sample times class weights, whose sum is that of the sample weights: counts for a link."""
+        return np.asarray(self.row_bound * (self.weight.sum() / self.row_bound.sum()))
 
     def values_on_rows(self, solution: DualSolution) -> Array:
         """Decision value of every training row, also of those the problem does not have."""
@@ -391,7 +396,15 @@ def _linear_kernel(estimator: Any) -> Kernel:
 
 def _kernel_of(estimator: Any, X: Any, weight: Array) -> Kernel:
     fitted: Kernel | None = getattr(estimator, "kernel_", None)
-    return fitted or Kernel(
+    if fitted is not None and fitted == replace(
+        fitted,
+        function=estimator.kernel,
+        degree=estimator.degree,
+        coef0=estimator.coef0,
+        gamma=fitted.gamma if isinstance(estimator.gamma, str) else float(estimator.gamma),
+    ):
+        return fitted
+    return Kernel(
         estimator.kernel,
         gamma=_gamma_of(estimator, X, weight),
         degree=estimator.degree,

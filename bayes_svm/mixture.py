@@ -14,7 +14,7 @@ __all__ = ["pooled", "stacking_weights"]
 Array = NDArray[np.float64]
 
 PRIOR = 1.0  # pseudo-counts, shared by all models: with few data no model is ruled out
-NEGLIGIBLE = 0.03  # weight of a model that is dropped
+NEGLIGIBLE = 0.1  # weight of a model that is dropped, relative to the largest
 MAX_STEPS = 200
 CONVERGED = 1e-9  # half of the squared Newton decrement, per unit of sample weight
 LEAST = float(np.log(np.finfo(float).tiny))  # of a log-probability
@@ -44,7 +44,7 @@ def stacking_weights(logs: Array, y: NDArray[np.intp], weight: Array) -> Array:
               p_w \propto \prod_k p_k^{w_k}, \quad w > 0, \; \sum_k w_k = 1
 
     The problem is concave and solved by Newton's method. The second term is a prior of one
-    observation. Models of weight below 0.03 are dropped, and the rest weighted anew.
+    observation. Models of less than a tenth of the largest weight are dropped, and the rest weighted anew.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def stacking_weights(logs: Array, y: NDArray[np.intp], weight: Array) -> Array:
     """
     logs = np.maximum(logs, LEAST)
     found = _newton(logs, y, weight)
-    kept = np.flatnonzero(found >= min(NEGLIGIBLE, found.max()))
+    kept = np.flatnonzero(found >= NEGLIGIBLE * found.max())
     weights = np.zeros(len(logs))
     weights[kept] = _newton(logs[kept], y, weight)
     return weights

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cholesky, eigh, eigvalsh, qr, solve_triangular
 from scipy.special import expit
 
-from bayes_svm._matrix import block
+from bayes_svm._matrix import block, symmetric_product
 from bayes_svm._memory import require_bytes
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.kernels import Kernel
@@ -24,6 +24,7 @@ __all__ = [
     "Posterior",
     "curvature_slope",
     "hinge_curvature",
+    "is_definite",
     "leave_one_out_variance",
     "left_out_variance",
     "posterior_of",
@@ -161,6 +162,12 @@ class Eigensystem:
         return np.asarray(variance)
 
 
+def is_definite(gram: Array) -> bool:
+    """Whether a kernel matrix is positive semi-definite up to rounding."""
+    values = eigvalsh(gram, check_finite=False)
+    return bool(values[0] >= -INDEFINITE * values[-1])
+
+
 @dataclass(frozen=True, eq=False)
 class Posterior:
     r"""Gaussian approximation of the posterior of the weight vector.
@@ -197,6 +204,8 @@ class Posterior:
     @cached_property
     def _factor(self) -> Array:
         """Cholesky factor of ``lambda I + D K_aa D``, ``D = R^(1/2)``."""
+        if not self.definite:
+            raise ValueError(self._indefinite)
         n_active = len(self.curvature)
         require_bytes(
             16 * n_active**2,
@@ -214,20 +223,27 @@ class Posterior:
             # A lambda below the rounding of the kernel's part: its eigenvalues are at least lambda.
             values, vectors = eigh(scaled, check_finite=False)
             if values[0] < -INDEFINITE * values[-1]:
-                raise ValueError(
-                    f"The kernel {self.kernel} is not positive semi-definite on the training points: it has "
-                    "no posterior variance. Choose another kernel."
-                ) from None
+                raise ValueError(self._indefinite) from None
             half = vectors * np.sqrt(np.maximum(values, self.lam))
             return np.asarray(qr(half.T, mode="r", check_finite=False)[0][: len(half)].T)
+
+    @property
+    def _indefinite(self) -> str:
+        return (
+            f"The kernel {self.kernel} is not positive semi-definite on the training points: it has no "
+            "posterior variance. Choose another kernel."
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the factor, which is made again where it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "_factor"}
 
     @property
     def definite(self) -> bool:
         """Whether the kernel is positive semi-definite on the active points, up to rounding."""
         if self.kernel.positive_semidefinite or len(self.points) == 0:
             return True
-        values = eigvalsh(self.kernel(self.rows, self.rows), check_finite=False)
-        return bool(values[0] >= -INDEFINITE * values[-1])
+        return is_definite(self.kernel(self.rows, self.rows))
 
     def variance_of(self, diagonal: Array, cross: Array) -> Array:
         """Variance at points, given ``k(x, x)`` and the kernel values with the active points.
@@ -293,12 +309,16 @@ def posterior_of(
     sharpness : float
         As in :func:`hinge_curvature`.
     max_rows : int, optional
-        Keep this many of the active points at most, evenly spaced: a sketch, which knows less.
+        Keep this many of the active points at most, evenly spaced in the order of their mean kernel
+        value with all points: a sketch, which knows less.
     """
     curvature = solution.bound / C * hinge_curvature(solution.label * solution.values, smoothing, sharpness)
     active = np.flatnonzero(curvature > NEGLIGIBLE * curvature.max())
     if max_rows is not None and len(active) > max_rows:
-        active = active[np.linspace(0, len(active) - 1, max_rows).round().astype(np.intp)]
+        # By how dense the data are about them, not in the order of the rows, which is to change nothing.
+        density = symmetric_product(problem.gram, np.ones(len(problem.gram)))[active]
+        active = active[np.argsort(density, kind="stable")]
+        active = np.sort(active[np.linspace(0, len(active) - 1, max_rows).round().astype(np.intp)])
     first_row = np.full(len(curvature), -1, dtype=np.intp)
     rows = np.flatnonzero(problem.group >= 0)[::-1]
     first_row[problem.group[rows]] = rows

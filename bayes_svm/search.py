@@ -38,6 +38,7 @@ Array = NDArray[np.float64]
 Parameters = dict[str, Any]
 
 EPSILON = float(np.finfo(float).eps)
+STEP = 1.5  # first step of a search without a gradient, in logarithms
 CRITERIA = ("loo_log_loss", "loo_error", "evidence", "span", "xi_alpha", "class_similarity")
 
 
@@ -76,7 +77,8 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         search starts from the estimator's own values where they are numbers within the bounds,
         else from the middle.
     criterion : str, default="loo_log_loss"
-        * "loo_log_loss": log loss of the leave-one-out probabilities.
+        * "loo_log_loss": log loss of the leave-one-out probabilities. The link's own parameters have
+          seen them: it flatters a flexible link, such as an isotonic regression.
         * "loo_error": the leave-one-out error.
         * "evidence": :func:`bayes_svm.log_evidence`, whose gradient ``param_space`` follows.
         * "span", "xi_alpha": the error by :func:`bayes_svm.span_estimate`,
@@ -211,6 +213,8 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Unless exactly one of ``param_grid`` and ``param_space`` is given; for bounds that are none.
         """
         _last_step(self.estimator)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # of an earlier fit
         if (self.param_grid is None) == (self.param_space is None):
             raise ValueError("Give either param_grid or param_space.")
         if self.param_space is not None and self.combine == "stack":
@@ -227,6 +231,8 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.param_grid is None:
             return []
         settings = list(ParameterGrid(self.param_grid))
+        if not settings:
+            raise ValueError("param_grid is empty: give at least one setting.")
         groups = _by_kernel(settings, f"{_prefix(self.estimator)}C")
         trials = [_Trial(setting, -np.inf, 0.0, None, None) for setting in settings]
         if self.prefilter is not None:
@@ -272,7 +278,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 jac=climbs,
                 bounds=space.bounds,
                 method="L-BFGS-B" if climbs else "Nelder-Mead",
-                options={} if climbs else {"xatol": 0.05, "fatol": 1e-4},
+                options={} if climbs else {"initial_simplex": space.simplex, "xatol": 0.05, "fatol": 1e-5},
             )
         return trials
 
@@ -293,8 +299,8 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _keep(self, trials: list[_Trial], X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         best = trials[self.best_index_].model
         if best is None:
-            best = clone(self.estimator).set_params(**self.best_params_)
-            best.fit(X, y, **_weights_for(best, sample_weight))
+            arguments = (X, y, sample_weight, "loo_log_loss", False)
+            best = _same_kernel(self.estimator, [self.best_params_], *arguments)[0].model
         self.best_estimator_ = best
         self.estimators_, self.weights_ = [best], np.ones(1)
         self.loo_proba_ = _last_step(best).loo_proba_
@@ -302,15 +308,15 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             trials = [trial for trial in trials if trial.logs is not None]
             logs = np.stack([trial.logs for trial in trials if trial.logs is not None])
             weight = checked_weights(sample_weight, logs[0])
-            numbers = np.searchsorted(best.classes_, column_or_1d(y))
-            weights = stacking_weights(logs, numbers, weight)
+            used = np.flatnonzero(weight)
+            numbers = np.searchsorted(best.classes_, column_or_1d(y)[used])
+            weights = stacking_weights(logs[:, used], numbers, weight[used])
             kept = np.flatnonzero(weights)
             self.estimators_ = [trials[k].model for k in kept]
             self.weights_ = weights[kept]
             mixed = pooled(logs, weights)
             self.loo_proba_ = np.exp(mixed)
-            own = mixed[np.arange(len(numbers)), numbers]
-            self.stack_score_ = float(np.average(own, weights=weight))
+            self.stack_score_ = float(np.average(mixed[used, numbers], weights=weight[used]))
         self.classes_ = best.classes_
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(best, name):  # a pipeline that begins with "passthrough" has them not
@@ -392,21 +398,17 @@ class _Space:
     def __init__(self, estimator: Any, bounds: Mapping[str, tuple[float, float]]) -> None:
         if not bounds:
             raise ValueError("param_space is empty: name at least one parameter.")
-        own = estimator.get_params()
-        self.names = list(bounds)
-        self.kernel: Any = None
+        own, prefix = estimator.get_params(), _prefix(estimator)
+        self.names, self.prefix, self.kernel = list(bounds), prefix, own.get(f"{prefix}kernel")
         self.sizes, start, limits = [], [], []
-        for name, (low, high) in bounds.items():
-            if not 0.0 < low < high < np.inf:
-                raise ValueError(f"param_space[{name!r}] = {(low, high)} needs 0 < low < high < infinity.")
-            value = own.get(name)
-            if name == f"{_prefix(estimator)}kernel":
-                if not hasattr(value, "theta"):
-                    raise ValueError(
-                        f"param_space[{name!r}] needs a kernel of sklearn.gaussian_process, got {value!r}."
-                    )
-                self.kernel, values = value, np.clip(np.exp(value.theta), low, high)
+        for name, pair in bounds.items():
+            low, high = _checked_bounds(name, pair)
+            if name == f"{prefix}kernel":
+                values = self._checked_theta(low, high)
+            elif name == f"{prefix}degree":
+                raise ValueError("param_space has no room for degree, which is a whole number: use a grid.")
             else:
+                value = own.get(name)
                 inside = isinstance(value, (int, float)) and low <= value <= high
                 values = np.array([value if inside else np.sqrt(low * high)], dtype=float)
             self.sizes.append(len(values))
@@ -414,26 +416,54 @@ class _Space:
             limits += [(np.log(low), np.log(high))] * len(values)
         self.start, self.bounds = np.concatenate(start), limits
 
+    def _checked_theta(self, low: float, high: float) -> Array:
+        theta = getattr(self.kernel, "theta", np.empty(0))
+        if len(theta) == 0:
+            raise ValueError(
+                f"param_space['{self.prefix}kernel'] needs a kernel of sklearn.gaussian_process with free "
+                f"parameters, got {self.kernel!r}."
+            )
+        return np.clip(np.exp(theta), low, high)
+
+    @property
+    def simplex(self) -> Array:
+        """The start, and a step from it along every axis, into the larger side of the bounds."""
+        corners = [self.start]
+        for k, (low, high) in enumerate(self.bounds):
+            corner = self.start.copy()
+            up, down = high - corner[k], corner[k] - low
+            corner[k] += min(STEP, up) if up >= down else -min(STEP, down)
+            corners.append(corner)
+        return np.array(corners)
+
     def parameters(self, point: Array) -> Parameters:
         """The estimator's parameters at a point of the space."""
-        parts = np.split(point, np.cumsum(self.sizes)[:-1])
         found: Parameters = {}
-        for name, part in zip(self.names, parts, strict=True):
-            is_kernel = name.rpartition("__")[2] == "kernel"
+        for name, part in zip(self.names, np.split(point, np.cumsum(self.sizes)[:-1]), strict=True):
+            is_kernel = name == f"{self.prefix}kernel"
             found[name] = self.kernel.clone_with_theta(part) if is_kernel else float(np.exp(part[0]))
         return found
 
     def gradient(self, gradient: Mapping[str, Any]) -> Array:
         """Of the evidence, in the order of the space."""
-        parts = []
+        known = {f"{self.prefix}{'kernel' if key == 'theta' else key}": gradient[key] for key in gradient}
         for name in self.names:
-            short = name.rpartition("__")[2]
-            if (key := "theta" if short == "kernel" else short) not in gradient:
+            if name not in known:
                 raise ValueError(
                     f"The evidence has no derivative by {name}: use another criterion, or a grid."
                 )
-            parts.append(np.atleast_1d(gradient[key]))
-        return np.concatenate(parts)
+        return np.concatenate([np.atleast_1d(known[name]) for name in self.names])
+
+
+def _checked_bounds(name: str, pair: Any) -> tuple[float, float]:
+    """Bounds as two numbers, 0 < low < high."""
+    try:
+        low, high = (float(bound) for bound in pair)
+    except (TypeError, ValueError):
+        raise ValueError(f"param_space[{name!r}] = {pair!r} is not a pair of numbers (low, high).") from None
+    if not 0.0 < low < high < np.inf:
+        raise ValueError(f"param_space[{name!r}] = {(low, high)} needs 0 < low < high < infinity.")
+    return low, high
 
 
 def _last_step(estimator: Any) -> BayesSVC:
@@ -452,17 +482,35 @@ def _prefix(estimator: Any) -> str:
     return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
 
 
-def _weights_for(estimator: Any, sample_weight: ArrayLike | None) -> Parameters:
-    return {} if sample_weight is None else {f"{_prefix(estimator)}sample_weight": sample_weight}
+def _with(estimator: Any, setting: Parameters) -> Any:
+    """A clone of the estimator with clones of a setting's values."""
+    return clone(estimator).set_params(**{name: clone(value, safe=False) for name, value in setting.items()})
+
+
+def _transformed(whole: Any, X: Any, y: ArrayLike) -> Any:
+    """X after the steps before the last."""
+    several = isinstance(whole, Pipeline) and len(whole.steps) > 1
+    return whole[:-1].fit_transform(X, y) if several else X
 
 
 def _by_kernel(settings: list[Parameters], name_of_C: str) -> list[list[int]]:
     """Numbers of the settings that differ in C alone, smallest C first."""
-    groups: dict[str, list[int]] = {}
+    groups: list[tuple[Parameters, list[int]]] = []
     for k, setting in enumerate(settings):
         rest = {name: value for name, value in setting.items() if name != name_of_C}
-        groups.setdefault(repr(sorted(rest.items(), key=lambda item: item[0])), []).append(k)
-    return [sorted(group, key=lambda k: settings[k].get(name_of_C, 0.0)) for group in groups.values()]
+        for known, group in groups:
+            if known.keys() == rest.keys() and all(_equal(known[name], rest[name]) for name in rest):
+                group.append(k)
+                break
+        else:
+            groups.append((rest, [k]))
+    return [sorted(group, key=lambda k: settings[k].get(name_of_C, 0.0)) for _, group in groups]
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values of a grid are surely the same: the same object, or equal numbers or texts."""
+    plain = (str, int, float, bool)
+    return one is other or (type(one) is type(other) and isinstance(one, plain) and one == other)
 
 
 def _same_kernel(
@@ -479,9 +527,10 @@ def _same_kernel(
     machine, starts, before = None, None, None
     for setting in settings:
         started = time.perf_counter()
-        whole = clone(estimator).set_params(**setting)
+        whole = _with(estimator, setting)
         model = _last_step(whole)
-        if isinstance(whole, Pipeline):
+        model._validate_params()
+        if isinstance(whole, Pipeline) and len(whole.steps) > 1:
             if before is None:
                 before = whole[:-1]
                 X = before.fit_transform(X, y)
@@ -490,10 +539,13 @@ def _same_kernel(
             machine = model._machine(X, y, sample_weight, like=machine)
             model._fit(machine, starts)
             solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
-            starts = [solution.beta for solution in solutions]
+            # Where there is no optimum, what is found depends on where the solver starts.
+            starts = [solution.beta for solution in solutions] if machine.convex else None
             if criterion == "loo_log_loss":
-                labels = range(len(model.classes_))
-                score = -log_loss(machine.y, model.loo_proba_, sample_weight=machine.weight, labels=labels)
+                used, labels = machine.weight > 0, range(len(model.classes_))
+                score = -log_loss(
+                    machine.y[used], model.loo_proba_[used], sample_weight=machine.weight[used], labels=labels
+                )
             else:
                 score = _score(model, X, y, sample_weight, criterion)
         with np.errstate(divide="ignore"):
@@ -508,9 +560,8 @@ def _class_similarity(
     estimator: Any, setting: Parameters, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> float:
     """Of one setting, nothing but the steps before the BayesSVC being fitted."""
-    whole = clone(estimator).set_params(**setting)
-    inputs = whole[:-1].fit_transform(X, y) if isinstance(whole, Pipeline) else X
-    return _similarity_of(_last_step(whole), inputs, y, sample_weight)
+    whole = _with(estimator, setting)
+    return _similarity_of(_last_step(whole), _transformed(whole, X, y), y, sample_weight)
 
 
 def _similarity_of(model: BayesSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
@@ -539,10 +590,9 @@ def _one_trial(
         [trial] = _same_kernel(estimator, [setting], X, y, sample_weight, criterion, verbose=False)
         return trial, None
     started = time.perf_counter()
-    whole = clone(estimator).set_params(**setting)
+    whole = _with(estimator, setting)
     model = _last_step(whole)
-    inputs = whole[:-1].fit_transform(X, y) if isinstance(whole, Pipeline) else X
-    found = log_evidence(model, inputs, y, sample_weight=sample_weight)
+    found = log_evidence(model, _transformed(whole, X, y), y, sample_weight=sample_weight)
     gradient = dict(found.gradient)
     if "coef0" in gradient:
         gradient["coef0"] *= model.coef0

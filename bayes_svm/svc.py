@@ -34,7 +34,7 @@ __all__ = ["BayesSVC"]
 
 Array = NDArray[np.float64]
 
-SKETCH = 256  # active points that a moderated link's posterior keeps: more change nothing it can tell
+SKETCH = 256  # active points that a moderated link's posterior keeps: it needs orders of magnitude
 
 
 class BayesSVC(ClassifierMixin, BaseEstimator):
@@ -294,7 +294,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         self.solution_ = solutions[0] if machine.n_problems == 1 else solutions
         self._posteriors = self._posteriors_of(machine, solutions, None)
         left_out = self._left_out_uncertainty(machine, solutions)
-        weight = machine.row_bound / self.C
+        weight = machine.link_weight
         links = fit_links(self.link, self.loo_decision_values_, machine.y, weight, self.smoothing, left_out)
         self.link_ = links[0] if machine.n_problems == 1 else links
         log_odds = class_log_odds(links, self.loo_decision_values_, left_out)
@@ -482,7 +482,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         if self._link_posteriors:
             diagonal = self.kernel_.diagonal(X)
             columns = [posterior.variance(X, diagonal) for posterior in self._link_posteriors]
-            uncertainty = _uncertainty(columns, diagonal * self.C)
+            uncertainty = _uncertainty(columns, diagonal / self._link_posteriors[0].lam)
         return class_log_odds(links, self._margins(X), uncertainty)
 
     def _report_fit(self, solutions: list[DualSolution]) -> None:

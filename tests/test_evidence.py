@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
@@ -128,6 +129,19 @@ def test_what_has_no_evidence_is_refused():
         log_evidence(LinearSVC(loss="hinge"), X, y)
     with pytest.raises(ValueError, match="it has no evidence"):
         log_evidence(SVC(kernel=minus_distance), X, y)
+    with (
+        pytest.warns(ConvergenceWarning, match="not positive semi-definite"),
+        pytest.raises(ValueError, match="it has no evidence"),
+    ):
+        log_evidence(SVC(kernel="sigmoid", gamma=2.0), X, y)
+
+
+def test_a_fitted_estimator_with_other_parameters_is_taken_as_it_is_now():
+    X, y = noisy(n=40)
+    model = BayesSVC(gamma=0.1).fit(X, y).set_params(gamma=1.0)
+    assert log_evidence(model, X, y).value == pytest.approx(
+        log_evidence(SVC(gamma=1.0), X, y).value, rel=1e-6
+    )
 
 
 def minus_distance(X, Z):

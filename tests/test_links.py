@@ -7,8 +7,9 @@ from sklearn.base import clone
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
 
 from bayes_svm.calibration import SigmoidLink, fit_sigmoid
 from bayes_svm.links import KwokLink, ModeratedLink, Uncertainty, class_log_odds, fit_links, log_probabilities
@@ -115,13 +116,13 @@ def log_mean_likelihood(a, s, sign):
 
 
 def moderated_log_odds(a, s):
-    """Log-odds of Kwok's equations 10 and 11, by quadrature with thirty digits."""
-    with mpmath.workdps(30):
+    """Log-odds of Kwok's equations 10 and 11, by quadrature with forty digits."""
+    with mpmath.workdps(40):
         a, s = mpmath.mpf(a), mpmath.mpf(s)
         return float(log_mean_likelihood(a, s, 1) - log_mean_likelihood(a, s, -1))
 
 
-A = [-1000.0, -3.0, -0.2, 0.0, 0.7, 5.0, 1000.0]
+A = [-1000.0, -3.0, -0.2, -1e-8, 0.0, 1e-12, 0.7, 5.0, 1000.0]
 S = [1e-8, 1e-3, 1.0, 30.0, 1e4]
 
 
@@ -129,8 +130,7 @@ S = [1e-8, 1e-3, 1.0, 30.0, 1e4]
 @pytest.mark.parametrize("a", A)
 def test_kwoks_output_is_the_integral(a, s):
     log_odds = KwokLink().log_odds(np.array([a]), uncertain(np.array([s**2])))[0]
-    # Log-odds are a difference of two logarithms of size up to 1: below 1e-4, digits are lost.
-    assert log_odds == pytest.approx(moderated_log_odds(a, s), rel=1e-10, abs=1e-14)
+    assert log_odds == pytest.approx(moderated_log_odds(a, s), rel=1e-10, abs=0)
 
 
 @pytest.mark.parametrize("s", [0.0, *S])
@@ -226,14 +226,24 @@ def test_the_reference_is_a_fifth_of_what_all_but_a_twentieth_of_the_weight_exce
     assert weighted.reference == expected.reference
 
 
-@pytest.mark.parametrize("left_out", [None, Uncertainty(np.zeros(80), np.ones(80))], ids=["unknown", "known"])
-def test_without_an_uncertainty_a_moderated_link_is_the_sigmoid(left_out):
-    [link] = fit_links("moderated", VALUES, POSITIVE.astype(int), np.ones(80), 0.25, left_out)
+def test_without_an_uncertainty_a_moderated_link_is_the_sigmoid():
+    [link] = fit_links("moderated", VALUES, POSITIVE.astype(int), np.ones(80), 0.25, None)
     assert link.reference == 0.0
     np.testing.assert_array_equal(link.log_odds(VALUES, None), link.sigmoid.log_odds(VALUES))
     np.testing.assert_array_equal(
         link.log_odds(np.ones(6), far_and_near()), link.sigmoid.log_odds(np.ones(6))
     )
+
+
+@pytest.mark.parametrize("variance", [0.0, 2.0], ids=["all known", "none known"])
+def test_a_reference_is_at_least_a_millionth_of_the_priors_precision(variance):
+    left_out = Uncertainty(np.full(80, variance), np.full(80, 2.0))
+    [link] = fit_links("moderated", VALUES, POSITIVE.astype(int), np.ones(80), 0.25, left_out)
+    assert link.reference == pytest.approx(0.5e-6)
+    nothing = Uncertainty(np.full(3, 2.0), np.full(3, 2.0))
+    found = link.log_odds(np.array([-9.0, 1.0, 9.0]), nothing)
+    assert np.all(np.abs(found) < 1.1e-9)
+    assert np.all(np.diff(found) > 0)  # the order of the classes stays what it is
 
 
 def test_the_hinge_link_is_the_unmoderated_estimate():
@@ -265,6 +275,9 @@ def test_a_calibrator_of_scikit_learn_is_a_link():
     expected = clone(isotonic).fit(VALUES, y, sample_weight=WEIGHT).predict(VALUES)
     np.testing.assert_allclose(expit(link.log_odds(VALUES)), expected, atol=1e-12)
     assert not hasattr(isotonic, "X_thresholds_")
+    [link] = fit_links(LinearRegression(), VALUES, y, WEIGHT, 0.25)
+    line = LinearRegression().fit(VALUES[:, None], y, sample_weight=WEIGHT).predict(VALUES[:, None])
+    np.testing.assert_allclose(expit(link.log_odds(VALUES)), np.clip(line, 0, 1), atol=1e-12)
     [link] = fit_links(LogisticRegression(), VALUES, y, WEIGHT, 0.25)
     expected = LogisticRegression().fit(VALUES[:, None], y, sample_weight=WEIGHT)
     np.testing.assert_allclose(
@@ -276,6 +289,9 @@ def test_a_calibrator_that_cannot_is_refused():
     y = POSITIVE.astype(int)
     with pytest.raises(ValueError, match="takes no sample weights"):
         fit_links(KNeighborsClassifier(), VALUES, y, WEIGHT, 0.25)
+    for refused in (LinearSVC(), IsotonicRegression):
+        with pytest.raises(ValueError, match="no regressor and no classifier with predict_proba"):
+            fit_links(refused, VALUES, y, np.ones(80), 0.25)
     [link] = fit_links(KNeighborsClassifier(), VALUES, y, np.ones(80), 0.25)
     assert np.all(np.isfinite(link.log_odds(VALUES)))
     [link] = fit_links(IsotonicRegression(), VALUES, y, np.ones(80), 0.25)

@@ -3,7 +3,9 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, ParameterGrid, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -204,6 +206,19 @@ def test_a_search_is_an_estimator_among_others():
         ({"estimator": BayesSVC(), "param_space": {}}, ValueError, "param_space is empty"),
         ({"estimator": BayesSVC(), "param_space": {"C": (1, 0.1)}}, ValueError, "needs 0 < low < high"),
         ({"estimator": BayesSVC(), "param_space": {"C": (0, 1)}}, ValueError, "needs 0 < low < high"),
+        ({"estimator": BayesSVC(), "param_space": {"C": 5}}, ValueError, "is not a pair of numbers"),
+        ({"estimator": BayesSVC(), "param_space": {"gamma": ("scale", 1)}}, ValueError, "is not a pair"),
+        ({"estimator": BayesSVC(), "param_space": {"degree": (1, 5)}}, ValueError, "no room for degree"),
+        ({"estimator": BayesSVC(), "param_grid": []}, ValueError, "param_grid is empty"),
+        (
+            {
+                "estimator": make_pipeline(PCA(), BayesSVC()),
+                "param_space": {"pca__tol": (1e-9, 1)},
+                "criterion": "evidence",
+            },
+            ValueError,
+            "no derivative by pca__tol",
+        ),
         (
             {"estimator": BayesSVC(), "param_space": {"kernel": (0.1, 1)}, "criterion": "evidence"},
             ValueError,
@@ -264,3 +279,83 @@ def test_leave_one_out_probabilities_serve_a_reject_option():
         score = -log_loss(y, proba)
         fitted = model.estimator_
         assert score == pytest.approx(fitted.stack_score_ if combine == "stack" else fitted.best_score_)
+
+
+def test_a_search_without_a_gradient_leaves_its_start():
+    X, y = noisy(n=60)
+    search = BayesSVCSearch(BayesSVC(), param_space={"C": (1e-3, 1e3)}, criterion="loo_log_loss").fit(X, y)
+    tried = [parameters["C"] for parameters in search.cv_results_["params"]]
+    assert max(tried) / min(tried) > 4
+    grid = BayesSVCSearch(BayesSVC(), {"C": list(np.geomspace(1e-3, 1e3, 25))}).fit(X, y)
+    assert search.best_score_ >= grid.best_score_ - 0.02
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [{"link": ["sigmiod"]}, {"C": [-1.0]}, {"class_weight": ["balance"]}, {"smoothing": [-1.0]}],
+    ids=str,
+)
+def test_values_of_a_grid_are_checked_as_the_estimators(grid):
+    with pytest.raises(ValueError, match="parameter of BayesSVC must be"):
+        BayesSVCSearch(BayesSVC(), grid).fit(*noisy())
+
+
+def test_objects_of_a_grid_are_cloned():
+    X, y = noisy()
+    model = BayesSVC(link="sigmoid")
+    pipeline = make_pipeline(StandardScaler(), BayesSVC())
+    search = BayesSVCSearch(pipeline, {"bayessvc": [model], "bayessvc__C": [0.1, 100.0]}).fit(X, y)
+    assert search.best_params_["bayessvc__C"] == search.best_estimator_[-1].C
+    assert not hasattr(model, "classes_")
+
+
+def test_kernels_that_print_alike_are_not_one():
+    X, y = noisy()
+    kernels = [RBF(3.0001), RBF(3.0049)]
+    together = BayesSVCSearch(BayesSVC(), {"kernel": kernels}).fit(X, y).cv_results_["mean_test_score"]
+    alone = [BayesSVCSearch(BayesSVC(), {"kernel": [kernel]}).fit(X, y).best_score_ for kernel in kernels]
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_a_kernel_with_noise_is_refused():
+    with pytest.raises(ValueError, match="differ from its diag"):
+        BayesSVC(kernel=RBF() + WhiteKernel()).fit(*noisy())
+
+
+def test_a_pipeline_of_one_step_and_one_of_text():
+    X, y = noisy()
+    assert BayesSVCSearch(make_pipeline(BayesSVC()), {"bayessvc__C": [0.1, 1.0]}).fit(X, y).score(X, y) > 0.6
+    texts = ["a b"] * 5 + ["b c"] * 5 + ["c d a"] * 5
+    labels = np.repeat(["x", "y", "z"], 5)
+    model = make_pipeline(TfidfVectorizer(token_pattern=r"\w"), BayesSVC(kernel="linear"))
+    search = BayesSVCSearch(model, {"bayessvc__C": [1.0, 10.0]}).fit(texts, labels)
+    assert list(search.predict(texts)) == list(labels)
+
+
+@pytest.mark.filterwarnings("ignore:The solution is not exact")
+def test_without_an_optimum_settings_do_not_start_from_each_other():
+    X, y = noisy()
+    model = BayesSVC(kernel="sigmoid", gamma=2.0)
+    together = BayesSVCSearch(model, {"C": [0.1, 1.0, 10.0]}).fit(X, y).cv_results_["mean_test_score"]
+    alone = [BayesSVCSearch(model, {"C": [C]}).fit(X, y).best_score_ for C in (0.1, 1.0, 10.0)]
+    np.testing.assert_array_equal(together, alone)
+
+
+@pytest.mark.parametrize("label", ["a", "m", "z"])
+def test_rows_of_weight_zero_are_absent_whatever_their_label(label):
+    X, y = noisy()
+    y = np.where(y > 0, "k", "s")
+    search = BayesSVCSearch(BayesSVC(gamma=0.5), {"C": [0.1, 1.0]}, combine="stack")
+    expected = clone(search).fit(X, y)
+    rows, labels = np.vstack([X, X[:1]]), np.append(y, label)
+    found = search.fit(rows, labels, sample_weight=np.append(np.ones(len(y)), 0.0))
+    assert found.stack_score_ == pytest.approx(expected.stack_score_)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-9)
+
+
+def test_a_second_fit_forgets_the_first():
+    X, y = noisy()
+    search = BayesSVCSearch(BayesSVC(), GRID, combine="stack").fit(X, y)
+    search.set_params(combine="best", refit=False).fit(X, y)
+    assert not hasattr(search, "stack_score_")
+    assert not hasattr(search, "estimators_")

@@ -444,3 +444,43 @@ def test_kernels_of_gaussian_processes_are_kernels_here():
     process, named = BayesSVC(kernel=RBF(1.0)).fit(X, y), BayesSVC(gamma=0.5).fit(X, y)
     np.testing.assert_allclose(process.predict_proba(X), named.predict_proba(X), atol=1e-8)
     np.testing.assert_allclose(process.posterior_variance(X), named.posterior_variance(X), rtol=1e-6)
+
+
+def test_the_order_of_the_rows_changes_nothing():
+    X, y = noisy(n=600)
+    order = np.random.default_rng(1).permutation(600)
+    at = 3.0 * np.random.default_rng(2).normal(size=(200, 3))
+    one, two = (BayesSVC(gamma=0.5).fit(X[rows], y[rows]) for rows in (np.arange(600), order))
+    np.testing.assert_allclose(one.predict_proba(at), two.predict_proba(at), atol=1e-6)
+
+
+def test_an_outlier_does_not_switch_the_moderation_off():
+    X, y = noisy()
+    outlier, label = np.vstack([X, np.full((1, 3), 1e3)]), np.append(y, 1)
+    for weight in (0.0, 1.0):
+        clf = BayesSVC(gamma=0.5).fit(outlier, label, sample_weight=np.append(np.ones(len(y)), weight))
+        assert clf.predict_proba(np.full((1, 3), 100.0)).max() < 0.51
+
+
+def test_parameters_set_after_the_fit_change_no_prediction():
+    X, y = noisy()
+    clf = BayesSVC().fit(X, y)
+    before = clf.predict_proba(2 * X)
+    np.testing.assert_array_equal(clf.set_params(C=1e-3).predict_proba(2 * X), before)
+
+
+def test_the_size_of_class_weights_does_not_count_only_their_ratio():
+    X, y = noisy()
+    plain = BayesSVC(C=2.0).fit(X, y)
+    scaled = BayesSVC(C=200.0, class_weight={-1: 0.01, 1: 0.01}).fit(X, y)
+    np.testing.assert_allclose(plain.loo_proba_, scaled.loo_proba_, atol=1e-6)
+
+
+def test_what_the_variance_is_computed_with_is_not_pickled():
+    X, y = noisy(n=600)
+    clf = BayesSVC().fit(X, y)
+    before = len(pickle.dumps(clf))
+    expected = clf.posterior_variance(X[:3])
+    clf.predict_proba(X)
+    assert len(pickle.dumps(clf)) <= before
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).posterior_variance(X[:3]), expected)

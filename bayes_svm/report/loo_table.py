@@ -144,7 +144,7 @@ def _csv(clf: Any, machine: Any, solutions: list[Any], labels: np.ndarray, found
     binary = len(names) == 2
     loo = found.values[:, 0] if binary else found.values
     left_out = clf._left_out_uncertainty(machine, solutions)
-    links = fit_links(clf.link, loo, machine.y, machine.row_bound / clf.C, clf.smoothing, left_out)
+    links = fit_links(clf.link, loo, machine.y, machine.link_weight, clf.smoothing, left_out)
     probability = np.exp(log_probabilities(class_log_odds(links, loo, left_out)))
     whole = np.column_stack([machine.values_on_rows(solution) for solution in solutions])
     columns: dict[str, Any] = {"row": np.arange(1, len(labels) + 1), "label": labels}
