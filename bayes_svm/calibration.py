@@ -12,11 +12,23 @@ from scipy.special import expit, ndtri
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
+from bayes_svm.problem import copies_of_weight
+
 __all__ = ["SigmoidLink", "fit_dumais", "fit_sigmoid"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+LEAST_MEMBERS = 3  # of a class: with two, leaving one out leaves one to learn from
+INSEPARABLE = (
+    "The decision values do not separate the classes: the class prior is returned as the probability. Check "
+    "the features' scale, C and the kernel's parameters."
+)
+TOO_FEW = (
+    "A class has two members, too few to calibrate on: the class prior is returned as its probability. Add "
+    "members, merge the class, or use decision_function."
+)
+ORDERING = 1e-6  # change of its log-odds per standard deviation of the decision values, which then only order
 FOLDS = 5  # of Dumais' validation
 PENALTIES = tuple(10.0**k for k in range(-6, 4))
 
@@ -87,7 +99,8 @@ def fit_sigmoid(values: Array, positive: Mask, weight: Array, smoothing: float) 
     Returns
     -------
     SigmoidLink
-        With slope 0, the share of the positives, if the values rank the classes no better than chance.
+        With slope 0, the share of the positives, if the values rank the classes no better than
+        chance; with next to none, so that they only order, if a class has two members.
 
     Warns
     -----
@@ -108,6 +121,10 @@ def fit_sigmoid(values: Array, positive: Mask, weight: Array, smoothing: float) 
     )
     mean, spread = _centre_and_spread(values, weight)
     prior = float(np.log(n_positive / n_negative))
+    copies = np.where(weight > 0, copies_of_weight(weight), 0.0)
+    if spread > 0.0 and min(copies[positive].sum(), copies[~positive].sum()) < LEAST_MEMBERS:
+        warnings.warn(TOO_FEW, UserWarning, stacklevel=5)
+        return SigmoidLink(ORDERING / spread, prior - ORDERING / spread * mean)
     if spread == 0.0:
         return _prior(prior)
     (slope, offset), covariance = _newton((values - mean) / spread, target, weight, prior)
@@ -131,12 +148,7 @@ def _centre_and_spread(values: Array, weight: Array) -> tuple[float, float]:
 
 
 def _prior(log_odds: float) -> SigmoidLink:
-    warnings.warn(
-        "The decision values do not separate the classes: the class prior is returned as the "
-        "probability. Check the features' scale, C and the kernel's parameters.",
-        UserWarning,
-        stacklevel=5,
-    )
+    warnings.warn(INSEPARABLE, UserWarning, stacklevel=5)
     return SigmoidLink(slope=0.0, offset=log_odds)
 
 

@@ -161,8 +161,20 @@ def test_in_a_pipeline_and_a_grid_search():
 def test_two_members_of_each_class_are_enough(n_classes):
     y = np.repeat(np.arange(n_classes), 2)
     X = np.column_stack([y, y % 2]) + 0.1 * np.random.default_rng(0).normal(size=(2 * n_classes, 2))
-    clf = BayesSVC(C=10.0, gamma=1.0).fit(X, y)
+    with pytest.warns(UserWarning, match="two members, too few to calibrate on"):
+        clf = BayesSVC(C=10.0, gamma=1.0).fit(X, y)
     np.testing.assert_array_equal(clf.predict(X), y)
+    np.testing.assert_allclose(clf.predict_proba(X), 1.0 / n_classes, atol=1e-5)
+
+
+def test_a_class_of_two_has_its_prior_and_no_certainty():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.repeat([1, 0], [2, 58])
+    X[:2] += 6.0
+    with pytest.warns(UserWarning, match="two members, too few to calibrate on"):
+        clf = BayesSVC().fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X)[:, 1], 2 / 60, rtol=1e-4)
+    assert clf.predict_proba(X)[:2, 1].min() > clf.predict_proba(X)[2:, 1].max()
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -7.3])
