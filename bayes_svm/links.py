@@ -34,7 +34,7 @@ Mask = NDArray[np.bool_]
 
 LINK_NAMES = ("moderated", "sigmoid", "kwok", "hinge", "clipped", "dumais")
 LITTLE, SHARE = 0.05, 0.2  # quantile of the training points' information, and share of it: see ModeratedLink
-LEAST = 1e-6  # information, in units of the prior's precision, that is none: rounding is less
+LEAST = 1e-12  # information, in units of the prior's precision, that is none: rounding is less
 NODES, WEIGHTS = (part[5:] for part in np.polynomial.legendre.leggauss(10))  # the positive ones
 SMALL = 0.1  # decision values, in units of the larger of 1 and s, whose log-odds are integrated
 TIE = 1e-9  # log-odds that are all but 0
@@ -77,7 +77,7 @@ class ModeratedLink:
 
     The information I is the precision that the data add to the prior's about f(x), in Kwok's
     posterior; :math:`I_0` is a fifth of what 95 % of the training points exceed, each left out
-    itself, but no less than a millionth of the prior's precision. Among the data next to nothing is
+    itself, but no less than 1e-12 of the prior's precision. Among the data next to nothing is
     moderated, and the sigmoid is as well calibrated as without; away from them the probability goes
     to 1/2, with any kernel: with a polynomial one f grows, but the information falls as its square.
 
