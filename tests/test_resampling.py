@@ -134,7 +134,7 @@ def test_table_has_a_row_for_each_and_repeats_bit_for_bit():
         first["jackknife"]
 
 
-@pytest.mark.filterwarnings("ignore:The decision values do not separate")  # of the class of two
+@pytest.mark.filterwarnings("ignore:A class has two members")  # and its prior for a probability
 def test_string_labels_three_classes_and_a_class_of_two():
     y = np.array(["a", "b"])[Y].astype(object)
     y[[3, 40]] = "c"
