@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from joblib import Parallel, delayed
+from joblib import Parallel
 from joblib.parallel import get_active_backend
 
 __all__ = ["run_all"]
+
+# Times in succession that a cluster may lose its data without having done one call: dask's own number.
+LOSSES = 3
 
 # What a dask cluster has been sent, for as long as it exists here: the client, and the data's future.
 _SENT: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
@@ -24,14 +28,36 @@ def run_all(n_jobs: int | None, calls: list[Any], shared: list[Any]) -> list[Any
         function, arguments, options = calls[0]
         return [function(*arguments, **options)]
     backend, _ = get_active_backend(prefer="threads")
-    client = getattr(backend, "client", None)
-    if client is not None:
-        futures = {id(item): _sent(client, item) for item in shared}
-        calls = [
-            delayed(function)(*(futures.get(id(argument), argument) for argument in arguments), **options)
-            for function, arguments, options in calls
-        ]
+    if hasattr(backend, "data_futures"):  # joblib's dask backend
+        return _run_on_cluster(backend, n_jobs, calls, shared)
     results: list[Any] = Parallel(n_jobs=n_jobs, prefer="threads")(calls)
+    return results
+
+
+def _run_on_cluster(backend: Any, n_jobs: int | None, calls: list[Any], shared: list[Any]) -> list[Any]:
+    """Results of joblib's ``calls`` from a dask cluster.
+
+    A cluster keeps no second copy of what it is sent for long, and cancels the work whose data
+    went with a worker: the data are sent again, and the calls that have no result run again.
+    """
+    results: list[Any] = []
+    losses = 0
+    while len(results) < len(calls):
+        before = len(results)
+        # joblib replaces these arguments where a call goes to the cluster, and only there.
+        backend.data_futures.update({id(item): _sent(backend.client, item) for item in shared})
+        try:
+            for result in Parallel(n_jobs=n_jobs, return_as="generator")(calls[before:]):
+                results.append(result)
+        except CancelledError:
+            losses = 1 if len(results) > before else losses + 1
+            if losses > LOSSES:
+                raise
+            for item in shared:
+                _SENT.pop(item, None)
+        finally:
+            for item in shared:
+                backend.data_futures.pop(id(item))
     return results
 
 

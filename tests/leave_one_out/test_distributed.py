@@ -3,6 +3,7 @@
 import importlib
 import os
 import signal
+from concurrent.futures import CancelledError
 
 import joblib
 import numpy as np
@@ -20,7 +21,7 @@ readings = importlib.import_module("bayes_svm.leave_one_out.readings")
 @pytest.fixture(scope="module")
 def client():
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as connected,
     ):
         yield connected
@@ -77,6 +78,60 @@ def test_a_worker_that_is_killed_loses_nothing(client, small_batches, monkeypatc
         spread = leave_one_out(MACHINE, X, Y, n_jobs=-1)
     assert os.path.exists(mark)
     same(spread, serial)
+
+
+def test_data_that_a_cluster_lost_are_sent_again(client, small_batches, monkeypatch):
+    serial = leave_one_out(MACHINE, X, Y)
+    parallel = importlib.import_module("bayes_svm.leave_one_out.parallel")
+    sent, started = [], []
+    scatter = type(client).scatter
+
+    def recorded(self, data, *args, **kwargs):
+        sent.extend(type(item).__name__ for item in (data if isinstance(data, list) else [data]))
+        return scatter(self, data, *args, **kwargs)
+
+    class LosesAfterTwo(joblib.Parallel):
+        def __call__(self, calls):
+            started.append(len(calls))
+            results = list(super().__call__(calls))
+            yield from results if len(started) > 1 else results[:2]
+            if len(started) == 1:
+                raise CancelledError("lost dependencies")
+
+    monkeypatch.setattr(type(client), "scatter", recorded)
+    monkeypatch.setattr(parallel, "Parallel", LosesAfterTwo)
+    with joblib.parallel_config(backend="dask"):
+        spread = leave_one_out(MACHINE, X, Y, n_jobs=-1)
+    same(spread, serial)
+    assert started[1] == started[0] - 2
+    assert sent.count("Rows") == 2
+
+
+def test_a_cluster_that_only_loses_is_given_up(client, small_batches, monkeypatch):
+    parallel = importlib.import_module("bayes_svm.leave_one_out.parallel")
+    tried = []
+
+    class Lost:
+        def __init__(self, **options):
+            tried.append(options)
+
+        def __call__(self, calls):
+            raise CancelledError("lost dependencies")
+
+    monkeypatch.setattr(parallel, "Parallel", Lost)
+    with joblib.parallel_config(backend="dask"), pytest.raises(CancelledError):
+        leave_one_out(MACHINE, X, Y, n_jobs=-1)
+    assert len(tried) == parallel.LOSSES + 1
+
+
+def test_a_cluster_of_one_worker_gives_the_serial_numbers(small_batches):
+    serial = leave_one_out(MACHINE, X, Y)
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        same(leave_one_out(MACHINE, X, Y, n_jobs=-1), serial)
 
 
 def test_processes_give_the_serial_numbers_too(small_batches):
