@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from bayes_svm.multivariate.losses import Loss
 from bayes_svm.multivariate.products import Products
 from bayes_svm.multivariate.quadratic import solve_simplex_qp
+from bayes_svm.multivariate.rows import DenseRows, Rows, SparseRows
 
 __all__ = ["CuttingPlaneResult", "Planes", "minimise"]
 
@@ -25,7 +26,7 @@ Array = NDArray[np.float64]
 
 IDLE = 50  # iterations after which a plane with coefficient 0 is dropped
 MANY = 0.2  # share of the planes that is worth the copy of the others
-BEYOND = 0.1  # how far from the best point to the bound's minimum the next plane is taken
+BEYOND = 0.15  # how far from the best point to the bound's minimum the next plane is taken
 SEARCHES = 8  # points a line search looks at
 FINE = 0.05  # share of the gap to which a line search is exact
 
@@ -34,16 +35,16 @@ FINE = 0.05  # share of the gap to which a line search is exact
 class Planes:
     """Planes ``level - v'w`` below R, with the inner products of the v."""
 
-    vectors: Array
+    vectors: Rows
     level: Array = field(default_factory=lambda: np.empty(0))
     gram: Array = field(default_factory=lambda: np.empty((0, 0)))
     alpha: Array = field(default_factory=lambda: np.empty(0))
     idle: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @classmethod
-    def none(cls, n_weights: int) -> Planes:
+    def none(cls, products: Products) -> Planes:
         """An empty set."""
-        return cls(np.empty((16, n_weights)))
+        return cls((SparseRows if products.sparse else DenseRows)(products.n_weights))
 
     def __len__(self) -> int:
         return len(self.level)
@@ -51,12 +52,10 @@ class Planes:
     def add(self, level: float, vector: Array, dual: Array) -> None:
         """Add a plane; ``dual @ u`` is the inner product of its vector with u."""
         size = len(self)
-        if size == len(self.vectors):
-            self.vectors = np.concatenate([self.vectors, np.empty_like(self.vectors)])
-        self.vectors[size] = vector
+        self.vectors.append(vector)
         gram = np.empty((size + 1, size + 1))
         gram[:size, :size] = self.gram
-        gram[size] = gram[:, size] = self.vectors[: size + 1] @ dual
+        gram[size] = gram[:, size] = self.vectors.times(dual)
         self.gram = gram
         self.level, self.alpha = np.append(self.level, level), np.append(self.alpha, 0.0)
         self.idle = np.append(self.idle, 0)
@@ -66,13 +65,13 @@ class Planes:
         start = self.alpha * min(1.0, C / max(self.alpha.sum(), C))
         self.alpha = solve_simplex_qp(self.gram, self.level, C, start)
         self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
-        return np.asarray(self.alpha @ self.vectors[: len(self)])
+        return self.vectors.combined(self.alpha)
 
     def drop_idle(self) -> None:
         """Forget planes that have long been of no use: the bound stays as it is."""
         kept = np.flatnonzero(self.idle < IDLE)
         if len(kept) <= (1 - MANY) * len(self):
-            self.vectors[: len(kept)] = self.vectors[kept]
+            self.vectors.keep(kept)
             self.gram = self.gram[np.ix_(kept, kept)]
             self.level, self.alpha, self.idle = self.level[kept], self.alpha[kept], self.idle[kept]
 
@@ -159,7 +158,7 @@ def minimise(
     ValueError
         If scores are not finite.
     """
-    planes = Planes.none(products.n_weights) if planes is None else planes
+    planes = Planes.none(products) if planes is None else planes
     w = planes.solve(C) if len(planes) else np.zeros(products.n_weights)
     dual = _bound(planes, C, products, w) if len(planes) else 0.0
     best = query = _at(products, loss, C, w)

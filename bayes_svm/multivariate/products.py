@@ -7,10 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 __all__ = ["DaskProducts", "KernelProducts", "LinearProducts", "Products", "is_dask_array"]
 
 Array = NDArray[np.float64]
+
+FEW = 0.1  # share of the rows below which they are worth to be taken out of a CSR matrix
 
 
 class Products(Protocol):
@@ -24,6 +27,11 @@ class Products(Protocol):
     @property
     def n_weights(self) -> int:
         """Length of the weights w."""
+        ...
+
+    @property
+    def sparse(self) -> bool:
+        """Whether a sum of few rows is mostly zeros."""
         ...
 
     def scores(self, w: Array) -> Array:
@@ -43,6 +51,7 @@ class _Primal:
     """Weights of features, the last of them of a constant feature unless that is 0."""
 
     constant: float
+    sparse = False
 
     @property
     def n_weights(self) -> int:
@@ -91,10 +100,18 @@ class LinearProducts(_Primal):
         """Features, and the constant one."""
         return int(self.X.shape[1]) + (self.constant != 0)
 
+    @property
+    def sparse(self) -> bool:  # type: ignore[override]
+        """Whether X is."""
+        return bool(issparse(self.X))
+
     def _rows_times(self, w: Array) -> Array:
         return np.asarray(self.X @ w)
 
     def _transposed_times(self, c: Array) -> Array:
+        rows = np.flatnonzero(c)
+        if len(rows) < FEW * len(c) and getattr(self.X, "format", None) == "csr":
+            return np.asarray(self.X[rows].T @ c[rows])
         return np.asarray(self.X.T @ c)
 
 
@@ -109,6 +126,7 @@ class KernelProducts:
     """
 
     gram: Array
+    sparse = False
 
     @property
     def n_rows(self) -> int:

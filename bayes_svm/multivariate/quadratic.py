@@ -53,16 +53,19 @@ def solve_simplex_qp(gram: Array, level: Array, C: float, start: Array | None = 
     alpha[0] = max(0.0, C - alpha.sum())
     shift = float(full.diagonal().mean()) or 1.0
     free = np.flatnonzero(alpha)
+    solved = False
     for _ in range(100 * (size + 1)):
-        free = _best_of_face(full, linear, C, shift, alpha, free)
-        products = full[:, free] @ alpha[free]
+        products = full @ alpha
         reduced = linear - products
         entering = int(np.argmax(reduced))
         multiplier = float(alpha @ reduced) / C
         scale = float(np.abs(linear).max() + np.abs(products).max())
-        if reduced[entering] - multiplier <= ROUNDING * scale or entering in free:
+        enters = reduced[entering] - multiplier > ROUNDING * scale and entering not in free
+        if solved and not enters:
             break
-        free = np.append(free, entering)
+        free = np.append(free, entering) if enters else free
+        free = _best_of_face(full, linear, C, shift, alpha, free)
+        solved = True
     return alpha[1:]
 
 

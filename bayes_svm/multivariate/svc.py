@@ -284,7 +284,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
             self.loss, self.beta, k, probe.tobytes(), weight.tobytes(), task.positive.tobytes(),
         )  # fmt: skip
         if getattr(self, "_planes_key", None) != key:
-            self._planes = [Planes.none(products.n_weights) for _ in task.names]
+            self._planes = [Planes.none(products) for _ in task.names]
             self._planes_key = key
         return self._planes
 

@@ -85,7 +85,7 @@ def test_every_kind_of_data_gives_the_same_machine(name):
 def test_planes_are_taken_over_to_another_penalty():
     X, y = noisy(n=80, d=5)
     products, loss = LinearProducts(X), loss_of("f1", y > 0)
-    planes = Planes.none(products.n_weights)
+    planes = Planes.none(products)
     minimise(products, loss, 0.1, planes=planes)
     for C in (0.2, 0.05):
         warm, cold = minimise(products, loss, C, planes=planes), minimise(products, loss, C)
