@@ -11,7 +11,7 @@ from joblib.parallel import get_active_backend
 
 __all__ = ["run_all"]
 
-# Times in succession that a cluster may lose its data without having done one call: dask's own number.
+# Times that a cluster may lose the data of its work: as often as dask lets a task lose its worker.
 LOSSES = 3
 
 # What a dask cluster has been sent, for as long as it exists here: the client, and the data's future.
@@ -34,31 +34,27 @@ def run_all(n_jobs: int | None, calls: list[Any], shared: list[Any]) -> list[Any
     return results
 
 
-def _run_on_cluster(backend: Any, n_jobs: int | None, calls: list[Any], shared: list[Any]) -> list[Any]:
+def _run_on_cluster(
+    backend: Any, n_jobs: int | None, calls: list[Any], shared: list[Any], losses: int = 0
+) -> list[Any]:
     """Results of joblib's ``calls`` from a dask cluster.
 
     A cluster keeps no second copy of what it is sent for long, and cancels the work whose data
-    went with a worker: the data are sent again, and the calls that have no result run again.
+    went with a worker: the data are sent again, and the calls run again.
     """
-    results: list[Any] = []
-    losses = 0
-    while len(results) < len(calls):
-        before = len(results)
-        # joblib replaces these arguments where a call goes to the cluster, and only there.
-        backend.data_futures.update({id(item): _sent(backend.client, item) for item in shared})
-        try:
-            for result in Parallel(n_jobs=n_jobs, return_as="generator")(calls[before:]):
-                results.append(result)
-        except CancelledError:
-            losses = 1 if len(results) > before else losses + 1
-            if losses > LOSSES:
-                raise
-            for item in shared:
-                _SENT.pop(item, None)
-        finally:
-            for item in shared:
-                backend.data_futures.pop(id(item))
-    return results
+    # joblib replaces these arguments where a call goes to the cluster, and only there.
+    backend.data_futures.update({id(item): _sent(backend.client, item) for item in shared})
+    try:
+        return list(Parallel(n_jobs=n_jobs)(calls))
+    except CancelledError:
+        if losses == LOSSES:
+            raise
+    finally:
+        for item in shared:
+            backend.data_futures.pop(id(item))
+    for item in shared:
+        _SENT.pop(item, None)
+    return _run_on_cluster(backend, n_jobs, calls, shared, losses + 1)
 
 
 def _sent(client: Any, item: Any) -> Any:
