@@ -1,79 +1,34 @@
-r"""Cutting planes for one slack, with a line search and a certified gap.
+r"""Cutting planes for one slack, with a certified gap.
 
 .. math:: \min_w \; F(w) = \tfrac12 |w|^2 + C \max(0, R(X w)), \qquad
           R(s) = \max_k \; \Delta_k - c_k's
 
 (Optimization Problem 2 of Joachims 2005, xi eliminated). The planes found so far bound F from below;
-the minimum of the bound, a small quadratic program, and the best point seen bracket the optimum.
+the minimum of the bound, a small quadratic program, and the best point seen bracket the optimum. The next
+plane is not taken at that minimum, which leaps about, but at the point nearest to the best one whose bound
+closes part of the gap: the level method (Lemarechal, Nemirovskii and Nesterov 1995).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm.multivariate.losses import Loss
+from bayes_svm.multivariate.planes import Planes
 from bayes_svm.multivariate.products import Products
-from bayes_svm.multivariate.quadratic import solve_simplex_qp
-from bayes_svm.multivariate.rows import DenseRows, Rows, SparseRows
 
-__all__ = ["CuttingPlaneResult", "Planes", "minimise"]
+__all__ = ["CuttingPlaneResult", "minimise"]
 
 Array = NDArray[np.float64]
 
-IDLE = 50  # iterations after which a plane with coefficient 0 is dropped
-MANY = 0.2  # share of the planes that is worth the copy of the others
-BEYOND = 0.15  # how far from the best point to the bound's minimum the next plane is taken
+LEVEL = 0.5  # share of the gap that the bound at the next point leaves open
+BEYOND = 0.15  # how far beyond the best point of a line the next plane is taken
 SEARCHES = 8  # points a line search looks at
 FINE = 0.05  # share of the gap to which a line search is exact
-
-
-@dataclass
-class Planes:
-    """Planes ``level - v'w`` below R, with the inner products of the v."""
-
-    vectors: Rows
-    level: Array = field(default_factory=lambda: np.empty(0))
-    gram: Array = field(default_factory=lambda: np.empty((0, 0)))
-    alpha: Array = field(default_factory=lambda: np.empty(0))
-    idle: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-
-    @classmethod
-    def none(cls, products: Products) -> Planes:
-        """An empty set."""
-        return cls((SparseRows if products.sparse else DenseRows)(products.n_weights))
-
-    def __len__(self) -> int:
-        return len(self.level)
-
-    def add(self, level: float, vector: Array, dual: Array) -> None:
-        """Add a plane; ``dual @ u`` is the inner product of its vector with u."""
-        size = len(self)
-        self.vectors.append(vector)
-        gram = np.empty((size + 1, size + 1))
-        gram[:size, :size] = self.gram
-        gram[size] = gram[:, size] = self.vectors.times(dual)
-        self.gram = gram
-        self.level, self.alpha = np.append(self.level, level), np.append(self.alpha, 0.0)
-        self.idle = np.append(self.idle, 0)
-
-    def solve(self, C: float) -> Array:
-        """Weights at the minimum of ``|w|^2 / 2 + C max(0, planes)``."""
-        start = self.alpha * min(1.0, C / max(self.alpha.sum(), C))
-        self.alpha = solve_simplex_qp(self.gram, self.level, C, start)
-        self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
-        return self.vectors.combined(self.alpha)
-
-    def drop_idle(self) -> None:
-        """Forget planes that have long been of no use: the bound stays as it is."""
-        kept = np.flatnonzero(self.idle < IDLE)
-        if len(kept) <= (1 - MANY) * len(self):
-            self.vectors.keep(kept)
-            self.gram = self.gram[np.ix_(kept, kept)]
-            self.level, self.alpha, self.idle = self.level[kept], self.alpha[kept], self.idle[kept]
 
 
 @dataclass(frozen=True)
@@ -130,7 +85,7 @@ def minimise(
     tol: float = 1e-3,
     max_iter: int = 1000,
     planes: Planes | None = None,
-    line_search: bool = True,
+    step: str = "level",
 ) -> CuttingPlaneResult:
     """Minimise F to a relative gap.
 
@@ -146,8 +101,10 @@ def minimise(
     planes : Planes, optional
         Planes of the same data and loss, from another C: they do not depend on it. They are
         added to in place.
-    line_search : bool
-        False is Algorithm 1 of Joachims 2005, the best point kept.
+    step : {"level", "line", "lowest"}
+        Where the next plane is taken. "line": near the best point between the best so far and the
+        bound's minimum (Franc and Sonnenburg 2008). "lowest": at the bound's minimum, Algorithm 1
+        of Joachims 2005, the best point kept. The optimum is the same.
 
     Returns
     -------
@@ -159,21 +116,22 @@ def minimise(
         If scores are not finite.
     """
     planes = Planes.none(products) if planes is None else planes
-    w = planes.solve(C) if len(planes) else np.zeros(products.n_weights)
-    dual = _bound(planes, C, products, w) if len(planes) else 0.0
-    best = query = _at(products, loss, C, w)
+    dual = planes.solve(C)
+    best = query = _at(products, loss, C, planes.lowest() if len(planes) else np.zeros(products.n_weights))
     history: list[tuple[float, float, float]] = []
     while True:
         vector = products.combined(query.c)
         planes.add(query.level, vector, products.dual(vector))
-        lowest = planes.solve(C)
-        scores = _finite(products.scores(lowest))
-        square = float(lowest @ products.dual(lowest, scores))
-        dual = max(dual, float(planes.alpha @ planes.level) - square / 2)
-        if line_search:
-            best, query = _searched(products, loss, C, best, lowest, scores, square, dual)
+        dual = max(dual, planes.solve(C))
+        if step == "level":
+            around = products.dual(best.w, best.scores)
+            level = dual + LEVEL * (best.value - dual)
+            query = _at(products, loss, C, planes.project(C, best.w, around, dual, level))
         else:
-            query = _point(loss, C, lowest, scores, square)
+            query = _at(products, loss, C, planes.lowest())
+        if step == "line":
+            best, query = _searched(products, loss, C, best, query, dual)
+        else:
             best = min(best, query, key=lambda point: point.value)
         history.append((best.value, dual, float(len(planes))))
         converged = best.value - dual <= tol * best.value
@@ -183,10 +141,6 @@ def minimise(
     return CuttingPlaneResult(
         best.w, best.scores, best.value, dual, len(history), np.array(history), planes, converged
     )
-
-
-def _bound(planes: Planes, C: float, products: Products, w: Array) -> float:
-    return float(planes.alpha @ planes.level) - float(w @ products.dual(w)) / 2
 
 
 def _finite(scores: Array) -> Array:
@@ -206,33 +160,26 @@ def _point(loss: Loss, C: float, w: Array, scores: Array, square: float) -> _Poi
 
 
 def _searched(
-    products: Products,
-    loss: Loss,
-    C: float,
-    best: _Point,
-    lowest: Array,
-    scores: Array,
-    square: float,
-    dual: float,
+    products: Products, loss: Loss, C: float, best: _Point, lowest: _Point, dual: float
 ) -> tuple[_Point, _Point]:
     """The best point between the best so far and the bound's minimum, and the next one to query.
 
     Along the line scores are linear, and F is found without touching the data: one-dimensional
     cutting planes, of which each costs a search for the most violated labelling.
     """
-    mixed = float(best.w @ products.dual(lowest, scores))
+    mixed = float(best.w @ products.dual(lowest.w, lowest.scores))
 
     def between(t: float) -> _Point:
-        length = (1 - t) ** 2 * best.square + 2 * t * (1 - t) * mixed + t**2 * square
-        point = (1 - t) * best.w + t * lowest
-        return _point(loss, C, point, (1 - t) * best.scores + t * scores, length)
+        length = (1 - t) ** 2 * best.square + 2 * t * (1 - t) * mixed + t**2 * lowest.square
+        point = (1 - t) * best.w + t * lowest.w
+        return _point(loss, C, point, (1 - t) * best.scores + t * lowest.scores, length)
 
     def line(point: _Point) -> tuple[float, float]:
         at_start = point.level - float(point.c @ best.scores)
-        return at_start, point.level - float(point.c @ scores) - at_start
+        return at_start, point.level - float(point.c @ lowest.scores) - at_start
 
-    squares = (best.square, mixed, square)
-    seen = [(0.0, best), (1.0, between(1.0))]
+    squares = (best.square, mixed, lowest.square)
+    seen = [(0.0, best), (1.0, lowest)]
     lines = [(0.0, 0.0), *(line(point) for _, point in seen)]
     for _ in range(SEARCHES):
         t, lower = _lowest_on_line(squares, lines, C)

@@ -23,8 +23,9 @@ from bayes_svm.calibration import fit_sigmoid
 from bayes_svm.kernels import KERNEL_NAMES, Kernel, resolve_gamma
 from bayes_svm.links import Link, class_log_odds, fit_links, log_probabilities
 from bayes_svm.machine import checked_square, checked_weights, with_narrow_indices
-from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult, Planes, minimise
+from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult, minimise
 from bayes_svm.multivariate.losses import LOSS_NAMES, RANKING_LOSSES, loss_of
+from bayes_svm.multivariate.planes import Planes
 from bayes_svm.multivariate.products import (
     DaskProducts,
     KernelProducts,

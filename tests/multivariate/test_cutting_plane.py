@@ -9,8 +9,9 @@ from sklearn.svm import LinearSVC
 
 from _data import awkward, noisy
 from bayes_svm.machine import machine_of
-from bayes_svm.multivariate.cutting_plane import Planes, minimise
+from bayes_svm.multivariate.cutting_plane import minimise
 from bayes_svm.multivariate.losses import LOSS_NAMES, loss_of
+from bayes_svm.multivariate.planes import Planes
 from bayes_svm.multivariate.products import KernelProducts, LinearProducts
 
 
@@ -57,13 +58,31 @@ def test_the_certificate_holds_against_another_solver(name):
 
 
 @pytest.mark.parametrize("name", LOSS_NAMES)
-def test_with_and_without_line_search_the_same_optimum(name):
+def test_every_step_leads_to_the_same_optimum(name):
     X, y = noisy(n=50)
     loss = loss_of(name, y > 0, k=20)
-    searched = minimise(LinearProducts(X), loss, 0.3, tol=1e-7)
-    plain = minimise(LinearProducts(X), loss, 0.3, tol=1e-7, line_search=False)
-    assert searched.primal == pytest.approx(plain.primal, rel=2e-7)
-    np.testing.assert_allclose(searched.w, plain.w, atol=2e-3 * np.linalg.norm(plain.w))
+    plain = minimise(LinearProducts(X), loss, 0.3, tol=1e-7, step="lowest")
+    for step in ("level", "line"):
+        other = minimise(LinearProducts(X), loss, 0.3, tol=1e-7, step=step)
+        assert other.primal == pytest.approx(plain.primal, rel=2e-7)
+        np.testing.assert_allclose(other.w, plain.w, atol=2e-3 * np.linalg.norm(plain.w))
+
+
+def test_the_projection_is_the_nearest_point_below_a_level():
+    X, y = noisy(n=40)
+    products, loss = LinearProducts(X), loss_of("f1", y > 0)
+    planes = minimise(products, loss, 0.2, max_iter=6).planes
+    lowest, centre = planes.solve(0.2), np.random.default_rng(0).normal(size=products.n_weights)
+
+    def bound(w):
+        return w @ w / 2 + 0.2 * max(0.0, (planes.level - planes.vectors.times(w)).max())
+
+    level = lowest + 0.4 * (bound(centre) - lowest)
+    found = planes.project(0.2, centre, centre, lowest, level)
+    assert lowest < bound(found) <= level
+    own = {"type": "ineq", "fun": lambda w: bound(found) - bound(w)}
+    nearest = minimize(lambda w: np.sum((w - centre) ** 2), found, constraints=own, method="SLSQP").x
+    assert np.linalg.norm(found - centre) <= np.linalg.norm(nearest - centre) * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("name", ["f1", "roc_area", "recall_at_k"])
@@ -98,7 +117,7 @@ def test_dropped_planes_leave_the_bound_as_it_is(monkeypatch):
     X, y = noisy(n=80, d=5)
     problem = (LinearProducts(X), loss_of("f1", y > 0), 1.0)
     kept = minimise(*problem, tol=1e-5)
-    monkeypatch.setattr("bayes_svm.multivariate.cutting_plane.IDLE", 3)
+    monkeypatch.setattr("bayes_svm.multivariate.planes.IDLE", 3)
     dropped = minimise(*problem, tol=1e-5)
     assert len(dropped.planes) < dropped.n_planes
     assert dropped.converged
