@@ -122,13 +122,13 @@ def minimise(
     while True:
         vector = products.combined(query.c)
         planes.add(query.level, vector, products.dual(vector))
-        dual = max(dual, planes.solve(C))
         if step == "level":
             around = products.dual(best.w, best.scores)
-            level = dual + LEVEL * (best.value - dual)
-            query = _at(products, loss, C, planes.project(C, best.w, around, dual, level))
+            w, dual = planes.project(C, best.w, around, best.value, dual)
         else:
-            query = _at(products, loss, C, planes.lowest())
+            dual = max(dual, planes.solve(C))
+            w = planes.lowest()
+        query = _at(products, loss, C, w)
         if step == "line":
             best, query = _searched(products, loss, C, best, query, dual)
         else:

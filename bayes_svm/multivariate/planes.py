@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 IDLE = 50  # iterations after which a plane with coefficient 0 is dropped
 MANY = 0.2  # share of the planes that is worth the copy of the others
 TRIALS = 12  # values of rho tried for a projection
-BELOW = 0.2  # share of the way from a level to the minimum that a projection may lie below the level
+LOW, HIGH = 0.5, 0.7  # shares of the gap that the bound at the next point leaves open
 
 
 def _none() -> Array:
@@ -69,13 +69,16 @@ class Planes:
         """Weights at the last minimum."""
         return self.vectors.combined(self.alpha)
 
-    def project(self, C: float, centre: Array, dual: Array, lowest: float, level: float) -> Array:
-        r"""The point nearest to a centre where the bound of F is at most a level.
+    def project(
+        self, C: float, centre: Array, dual: Array, value: float, lower: float
+    ) -> tuple[Array, float]:
+        r"""The point nearest to a centre where the bound of F closes a share of the gap.
 
         .. math:: \min_w \; \tfrac12 |w|^2 + C \max(0, \max_k \ell_k - v_k'w)
                   + \tfrac{\rho}{2} |w - w_0|^2, \qquad w = \frac{\sum_k \alpha_k v_k + \rho w_0}{1 + \rho}
 
-        for the rho that puts the bound a little below the level.
+        for the rho that puts the bound between two levels. The alpha of each rho is feasible for
+        the bound's own minimum too, and so bounds F from below.
 
         Parameters
         ----------
@@ -83,8 +86,14 @@ class Planes:
         centre : array of shape (n_weights,)
         dual : array of shape (n_weights,)
             ``dual @ u`` is the inner product of the centre with u.
-        lowest, level : float
-            The bound's minimum, and the level above it.
+        value, lower : float
+            F at the centre, and a lower bound of F.
+
+        Returns
+        -------
+        point : array of shape (n_weights,)
+        lower : float
+            The lower bound, raised where that could be.
         """
         inner, square = self.vectors.times(dual), float(centre @ dual)
         too_far, too_near = 0.0, np.inf
@@ -93,12 +102,14 @@ class Planes:
             linear = shrunk * self.level - self.rho * inner
             self.near = solve_simplex_qp(self.gram, linear, C, _within(self.near, C))
             products = self.gram @ self.near
-            length = self.near @ products + 2 * self.rho * self.near @ inner + self.rho**2 * square
+            length = float(self.near @ products)
+            lower = max(lower, float(self.near @ self.level) - length / 2)
+            length += 2 * self.rho * float(self.near @ inner) + self.rho**2 * square
             height = float((self.level - (products + self.rho * inner) / shrunk).max())
-            value = length / shrunk**2 / 2 + C * max(0.0, height)
-            if value > level:
+            bound = length / shrunk**2 / 2 + C * max(0.0, height)
+            if bound > lower + HIGH * (value - lower):
                 too_near = self.rho
-            elif value < level - BELOW * (level - lowest):
+            elif bound < lower + LOW * (value - lower):
                 too_far = self.rho
             else:
                 break
@@ -106,7 +117,8 @@ class Planes:
                 self.rho *= 4.0
             else:
                 self.rho = np.sqrt(too_far * too_near) if too_far > 0 else self.rho / 4.0
-        return np.asarray((self.vectors.combined(self.near) + self.rho * centre) / (1.0 + self.rho))
+        self.idle = np.where(self.near > 0, 0, self.idle + 1)
+        return (self.vectors.combined(self.near) + self.rho * centre) / (1.0 + self.rho), lower
 
     def drop_idle(self) -> None:
         """Forget planes that have long been of no use: the bound stays as it is."""

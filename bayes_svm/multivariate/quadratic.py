@@ -2,9 +2,11 @@ r"""The small quadratic program of a cutting-plane method, solved exactly by an 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 __all__ = ["solve_simplex_qp"]
 
@@ -43,77 +45,94 @@ def solve_simplex_qp(gram: Array, level: Array, C: float, start: Array | None = 
     (Mathematical Programming 11, 1976); where an element that enters makes it singular, the
     objective grows without bound along the null direction, up to where another leaves.
     """
-    size = len(level)
-    full = np.zeros((size + 1, size + 1))
-    full[1:, 1:] = gram
-    linear = np.concatenate([[0.0], level])
-    alpha = np.zeros(size + 1)
-    if start is not None:
-        alpha[1:] = np.maximum(start, 0.0)
-    alpha[0] = max(0.0, C - alpha.sum())
-    shift = float(full.diagonal().mean()) or 1.0
-    free = np.flatnonzero(alpha)
+    face = _Simplex.of(gram, level, C, start)
+    free = np.flatnonzero(face.alpha)
     solved = False
-    for _ in range(100 * (size + 1)):
-        products = full @ alpha
-        reduced = linear - products
+    for _ in range(100 * (len(level) + 1)):
+        reduced = face.rising()
         entering = int(np.argmax(reduced))
-        multiplier = float(alpha @ reduced) / C
-        scale = float(np.abs(linear).max() + np.abs(products).max())
+        multiplier = float(face.alpha @ reduced) / C
+        scale = float(np.abs(face.linear).max() + np.abs(face.linear - reduced).max())
         enters = reduced[entering] - multiplier > ROUNDING * scale and entering not in free
         if solved and not enters:
             break
         free = np.append(free, entering) if enters else free
-        free = _best_of_face(full, linear, C, shift, alpha, free)
+        free = face.move_to_best(free)
         solved = True
-    return alpha[1:]
+    return face.alpha[1:]
 
 
-def _best_of_face(
-    full: Array, linear: Array, C: float, shift: float, alpha: Array, free: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """Move ``alpha`` to the best point with free elements among the given; those left free."""
-    while True:
-        part = full[np.ix_(free, free)]
-        rising = linear[free] - part @ alpha[free]
-        part = part + shift
-        direction = _newton_direction(part, rising)
-        bounded = direction is not None
-        if direction is None:
-            direction = _null_direction(part, rising)
-        elif np.all(alpha[free] + direction > 0):
-            alpha[free] += direction
-            alpha[free] *= C / alpha[free].sum()
-            return free
-        falls = alpha[free] + direction <= 0 if bounded else direction < 0
-        ratios = np.where(falls, 0.0, np.inf)
-        np.divide(alpha[free], -direction, out=ratios, where=falls & (direction < 0))
-        step = float(ratios.min())
-        alpha[free] = np.maximum(0.0, alpha[free] + step * direction)
-        leaving = ratios <= step
-        alpha[free[leaving]] = 0.0
-        free = free[~leaving]
-        alpha[free] *= C / alpha[free].sum()  # long directions do not round to a sum of 0
+@dataclass
+class _Simplex:
+    """The problem with one more element, all zeros, and a point of its simplex.
+
+    ``scaled`` is G plus a constant, scaled by ``root`` to a diagonal of 1.
+    """
+
+    full: Array
+    linear: Array
+    C: float
+    alpha: Array
+    root: Array
+    scaled: Array
+
+    @classmethod
+    def of(cls, gram: Array, level: Array, C: float, start: Array | None) -> _Simplex:
+        size = len(level) + 1
+        full = np.zeros((size, size))
+        full[1:, 1:] = gram
+        alpha = np.zeros(size)
+        if start is not None:
+            alpha[1:] = np.maximum(start, 0.0)
+        alpha[0] = max(0.0, C - alpha.sum())
+        scaled = full + (float(full.diagonal().mean()) or 1.0)
+        root = np.sqrt(scaled.diagonal())
+        scaled /= root
+        scaled /= root[:, None]
+        return cls(full, np.concatenate([[0.0], level]), C, alpha, root, scaled)
+
+    def rising(self) -> Array:
+        """Gradient of the objective."""
+        return np.asarray(self.linear - self.full @ self.alpha)
+
+    def move_to_best(self, free: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Move to the best point with free elements among the given; those left free."""
+        alpha = self.alpha
+        while True:
+            rising, root = self.rising()[free], self.root[free]
+            part = self.scaled[np.ix_(free, free)]
+            direction = _newton_direction(part, root, rising)
+            bounded = direction is not None
+            if direction is None:
+                direction = _null_direction(part, root, rising)
+            elif np.all(alpha[free] + direction > 0):
+                alpha[free] += direction
+                alpha[free] *= self.C / alpha[free].sum()
+                return free
+            falls = alpha[free] + direction <= 0 if bounded else direction < 0
+            ratios = np.where(falls, 0.0, np.inf)
+            np.divide(alpha[free], -direction, out=ratios, where=falls & (direction < 0))
+            step = float(ratios.min())
+            alpha[free] = np.maximum(0.0, alpha[free] + step * direction)
+            leaving = ratios <= step
+            alpha[free[leaving]] = 0.0
+            free = free[~leaving]
+            alpha[free] *= self.C / alpha[free].sum()  # long directions do not round to a sum of 0
 
 
-def _newton_direction(part: Array, rising: Array) -> Array | None:
+def _newton_direction(part: Array, root: Array, rising: Array) -> Array | None:
     """Direction of sum 0 to the optimum with no signs asked for, or None where it is not unique."""
-    root = np.sqrt(part.diagonal())
-    try:
-        factor = cholesky(part / np.outer(root, root), lower=True)
-    except LinAlgError:
+    factor, failed = dpotrf(part, lower=True, overwrite_a=False)
+    if failed or factor.diagonal().min() ** 2 <= SINGULAR:
         return None
-    if factor.diagonal().min() ** 2 <= SINGULAR:
-        return None
-    sides = np.column_stack([rising / root, 1.0 / root])
-    of_rising, of_ones = (cho_solve((factor, True), sides) / root[:, None]).T
+    solved, _ = dpotrs(factor, np.column_stack([rising / root, 1.0 / root]), lower=True)
+    of_rising, of_ones = (solved / root[:, None]).T
     return np.asarray(of_rising - of_rising.sum() / of_ones.sum() * of_ones)
 
 
-def _null_direction(part: Array, rising: Array) -> Array:
+def _null_direction(part: Array, root: Array, rising: Array) -> Array:
     """Direction of no curvature along which the objective does not fall; its sum is 0."""
-    root = np.sqrt(part.diagonal())
-    _, vectors = np.linalg.eigh(part / np.outer(root, root))
+    _, vectors = np.linalg.eigh(part)
     direction = vectors[:, 0] / root
     direction -= direction.mean()
     return np.asarray(direction if rising @ direction >= 0 else -direction)

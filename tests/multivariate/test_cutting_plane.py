@@ -11,7 +11,7 @@ from _data import awkward, noisy
 from bayes_svm.machine import machine_of
 from bayes_svm.multivariate.cutting_plane import minimise
 from bayes_svm.multivariate.losses import LOSS_NAMES, loss_of
-from bayes_svm.multivariate.planes import Planes
+from bayes_svm.multivariate.planes import HIGH, LOW, Planes
 from bayes_svm.multivariate.products import KernelProducts, LinearProducts
 
 
@@ -77,9 +77,11 @@ def test_the_projection_is_the_nearest_point_below_a_level():
     def bound(w):
         return w @ w / 2 + 0.2 * max(0.0, (planes.level - planes.vectors.times(w)).max())
 
-    level = lowest + 0.4 * (bound(centre) - lowest)
-    found = planes.project(0.2, centre, centre, lowest, level)
-    assert lowest < bound(found) <= level
+    value = bound(centre)
+    found, lower = planes.project(0.2, centre, centre, value, -np.inf)
+    assert lower <= lowest * (1 + 1e-12)
+    share = (bound(found) - lower) / (value - lower)
+    assert LOW <= share <= HIGH
     own = {"type": "ineq", "fun": lambda w: bound(found) - bound(w)}
     nearest = minimize(lambda w: np.sum((w - centre) ** 2), found, constraints=own, method="SLSQP").x
     assert np.linalg.norm(found - centre) <= np.linalg.norm(nearest - centre) * (1 + 1e-6)
