@@ -94,7 +94,8 @@ def loss_of(
     total = split.n_positive + split.n_negative
     if k is None or not 1 <= k <= total:
         raise ValueError(f"loss={name!r} needs k from 1 to the number of rows, {total}; got k={k}.")
-    return AtKLoss(split, k, k if name == "precision_at_k" else split.n_positive)
+    kind = AtKLoss if k >= split.n_positive else AtLeastKLoss
+    return kind(split, k, k if name == "precision_at_k" else split.n_positive)
 
 
 @dataclass(frozen=True)
@@ -175,13 +176,18 @@ class _Split:
         values.sort()
         return values
 
-    def coefficients(self, scores: Array, positives: Array, negatives: Array, a: int, b: int) -> Array:
-        """``y - y'`` where the a highest positives and the b highest negatives are labelled 1."""
+    def coefficients(
+        self, scores: Array, positives: Array, negatives: Array, a: int, b: int, share: float
+    ) -> Array:
+        """``y - y'`` where the a highest positives and the b highest negatives are labelled 1.
+
+        Those of negatives are multiplied by ``share``.
+        """
         lowest = _lowest(scores[self.positives], positives, self.n_positive - a)
         highest = _lowest(-scores[self.negatives], -negatives[::-1], b)
         c = np.empty(len(scores))
         c[self.positives] = 2.0 * lowest
-        c[self.negatives] = -2.0 * highest
+        c[self.negatives] = -2.0 * share * highest
         return c if self.counts is None else c * self.counts
 
 
@@ -230,29 +236,62 @@ class _Stratified:
         negatives = self.split.sorted(scores, self.split.negatives)
         lost, gained = -2.0 * _sums(positives)[::-1], 2.0 * _sums(negatives[::-1])
         loss, a, b = self._best_table(lost, gained, negatives[::-1])
-        return loss, self.split.coefficients(scores, positives, negatives, a, b)
+        return loss, self.split.coefficients(scores, positives, negatives, a, b, self._share(a, b))
 
     def _best_table(self, lost: Array, gained: Array, negatives: Array) -> tuple[float, int, int]:
         raise NotImplementedError
 
+    def _share(self, a: int, b: int) -> float:
+        """What a negative counts that is labelled 1."""
+        return 1.0
+
 
 @dataclass(frozen=True)
 class AtKLoss(_Stratified):
-    r""":math:`\Delta = 100 (1 - a / m)` over the labellings with ``a + b = k``.
+    r""":math:`\Delta = 100 (1 - a / m)` over the labellings with ``a + b = k``, k at least P.
 
-    With m = k precision at k, with m the number of positives recall at k, and with k that number
+    With m = k precision at k, with m = P, the number of positives, recall at k, and with k = P
     too the precision-recall break-even point.
+
+    The b negatives labelled 1 count as the P - a positives they displace, each as their mean:
+    ``c_i`` of a negative is multiplied by ``(P - a) / b``. As printed, the paper's constraint
+    compares sums of unequal numbers of scores. Where k is above P, minus a constant for every row
+    then satisfies it, and nothing is learnt; nor is R an upper bound of the loss of the k highest
+    rows, which it is here.
     """
 
     k: int
     denominator: int
 
     def _best_table(self, lost: Array, gained: Array, negatives: Array) -> tuple[float, int, int]:
-        first, last = max(0, self.k - len(negatives)), min(len(lost) - 1, self.k)
-        a = np.arange(first, last + 1)
+        a = np.arange(max(0, self.k - len(negatives)), len(lost))
+        b = self.k - a
+        share = (len(lost) - 1 - a) / np.maximum(b, 1)
         loss = 100.0 * (1.0 - a / self.denominator)
-        best = _first_largest(loss + lost[a] + gained[self.k - a])
-        return float(loss[best]), int(a[best]), self.k - int(a[best])
+        best = _first_largest(loss + lost[a] + share * gained[b])
+        return float(loss[best]), int(a[best]), int(b[best])
+
+    def _share(self, a: int, b: int) -> float:
+        return (self.split.n_positive - a) / b if b else 1.0
+
+
+@dataclass(frozen=True)
+class AtLeastKLoss(_Stratified):
+    r""":math:`\Delta = 100 (1 - \min(a, k) / m)` over the labellings with ``a + b >= k``, k below P.
+
+    m is that of :class:`AtKLoss`. The true labelling is one of these, and not one of those with
+    exactly k, which a constant for every row beats.
+    """
+
+    k: int
+    denominator: int
+
+    def _best_table(self, lost: Array, gained: Array, negatives: Array) -> tuple[float, int, int]:
+        a = np.arange(max(0, self.k - len(negatives)), len(lost))
+        b = np.maximum(np.count_nonzero(negatives > 0), self.k - a)
+        loss = 100.0 * (1.0 - np.minimum(a, self.k) / self.denominator)
+        best = _first_largest(loss + lost[a] + gained[b])
+        return float(loss[best]), int(a[best]), int(b[best])
 
 
 @dataclass(frozen=True)

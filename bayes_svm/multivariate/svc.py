@@ -63,7 +63,9 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
     C : float, default=1.0
         Penalty of the slack.
     k : int, default=None
-        Rows predicted positive, for "precision_at_k" and "recall_at_k", which need it.
+        Rows predicted positive, for "precision_at_k" and "recall_at_k", which need it. Unless k is
+        the number of positives, the paper's constraints for them can be met by a constant for all
+        rows, and are repaired here: see :mod:`bayes_svm.multivariate.losses`.
     beta : float, default=1.0
         Weight of recall in "f_beta".
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="linear"
@@ -114,8 +116,8 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
 
     References
     ----------
-    Joachims, "A support vector method for multivariate performance measures", ICML 2005. Franc and
-    Sonnenburg, "Optimized cutting plane algorithm for support vector machines", ICML 2008.
+    Joachims, "A support vector method for multivariate performance measures", ICML 2005. Lemarechal,
+    Nemirovskii and Nesterov, "New variants of bundle methods", Mathematical Programming 69, 1995.
 
     Examples
     --------

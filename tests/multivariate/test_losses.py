@@ -1,5 +1,6 @@
 """Every search for the most violated labelling against all labellings."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -20,12 +21,20 @@ def delta(name, a, b, c, d, beta, k):
         square = 1.0 if name == "f1" else beta**2
         return 100.0 * (1 - (1 + square) * a / ((1 + square) * a + b + square * c))
     size = a + c if name == "break_even" else k
-    if a + b != size:
-        return None
-    return 100.0 * (1 - a / (k if name == "precision_at_k" else a + c))
+    of = k if name == "precision_at_k" else a + c
+    if size < a + c:
+        return 100.0 * (1 - min(a, size) / of) if a + b >= size else None
+    return 100.0 * (1 - a / of) if a + b == size else None
 
 
-def brute_force(loss, y, scores):
+def share(name, a, b, c, k):
+    """What a negative labelled 1 counts."""
+    size = a + c if name == "break_even" else k
+    at_k = name in ("precision_at_k", "recall_at_k", "break_even") and size >= a + c
+    return c / b if at_k and b else 1.0
+
+
+def brute_force(loss, y, scores, share_of=lambda a, b, c: 1.0):
     """Largest ``loss - c's`` over all labellings, ``loss`` a function of the table."""
     best = -np.inf
     for labels in itertools.product((-1, 1), repeat=len(y)):
@@ -33,7 +42,8 @@ def brute_force(loss, y, scores):
         a, b = int(np.sum((z > 0) & (y > 0))), int(np.sum((z > 0) & (y < 0)))
         value = loss(a, b, int(np.sum(y > 0)) - a, int(np.sum(y < 0)) - b)
         if value is not None:
-            best = max(best, value - (y - z) @ scores)
+            c = np.where(y > 0, y - z, share_of(a, b, int(np.sum(y > 0)) - a) * (y - z))
+            best = max(best, value - c @ scores)
     return best
 
 
@@ -83,24 +93,50 @@ def test_the_search_finds_the_maximum_over_all_labellings(name, beta, problem, d
     k = data.draw(st.integers(1, len(y)))
     of = loss_of(name, y > 0, beta=beta, k=k)
     loss, c = of.most_violated(scores)
-    expected = brute_force(lambda *table: delta(name, *table, beta, k), y, scores)
+    shares = functools.partial(share, name, k=k)
+    expected = brute_force(lambda *table: delta(name, *table, beta, k), y, scores, shares)
     assert loss - c @ scores == pytest.approx(expected, rel=1e-10, abs=1e-9)
     is_a_plane(loss, c, y, scores, of)
 
 
+@pytest.mark.parametrize("k", [3, 5, 8])
 @pytest.mark.parametrize("name", CONTINGENCY)
-def test_twelve_rows(name):
+def test_twelve_rows(name, k):
     random = np.random.default_rng(0)
-    y = np.where(random.random(12) < 0.4, 1, -1)
+    y = np.where(np.arange(12) % 12 < 5, 1, -1)
     scores = 3 * random.normal(size=12)
-    of = loss_of(name, y > 0, beta=2.0, k=5)
+    of = loss_of(name, y > 0, beta=2.0, k=k)
     loss, c = of.most_violated(scores)
-    expected = brute_force(lambda *table: delta(name, *table, 2.0, 5), y, scores)
+    shares = functools.partial(share, name, k=k)
+    expected = brute_force(lambda *table: delta(name, *table, 2.0, k), y, scores, shares)
     assert loss - c @ scores == pytest.approx(expected, rel=1e-10)
-    assert np.all(np.isin(c, [0.0, 2.0, -2.0]))
-    predicted = y - c
+    predicted = np.where(c == 0, y, -y)
     a, b = np.sum((predicted > 0) & (y > 0)), np.sum((predicted > 0) & (y < 0))
-    assert loss == pytest.approx(delta(name, a, b, np.sum(y > 0) - a, np.sum(y < 0) - b, 2.0, 5))
+    assert loss == pytest.approx(delta(name, a, b, 5 - a, 7 - b, 2.0, k))
+    np.testing.assert_allclose(c, (y - predicted) * np.where(y > 0, 1.0, shares(a, b, 5 - a)))
+
+
+@pytest.mark.parametrize("name", ["precision_at_k", "recall_at_k", "break_even"])
+@pytest.mark.parametrize("k", [2, 5, 9])
+def test_nothing_is_gained_by_a_constant_for_all_rows(name, k):
+    of = loss_of(name, np.arange(15) < 5, k=k)
+    nothing, _ = of.most_violated(np.zeros(15))
+    assert nothing == 100.0
+    for constant in (-100.0, -1.0, 1.0, 100.0):
+        level, c = of.most_violated(np.full(15, constant))
+        assert level - constant * c.sum() >= nothing
+
+
+@pytest.mark.parametrize("name", ["precision_at_k", "recall_at_k", "break_even"])
+@pytest.mark.parametrize("k", [5, 9])
+def test_the_loss_of_the_k_highest_rows_is_bounded(name, k):
+    random = np.random.default_rng(4)
+    positive, size = np.arange(15) < 5, 5 if name == "break_even" else k
+    of = loss_of(name, positive, k=k)
+    for scores in random.normal(size=(50, 15)) + positive:
+        hits = positive[np.argsort(-scores)[:size]].sum()
+        level, c = of.most_violated(scores)
+        assert level - c @ scores >= 100 * (1 - hits / (size if name == "precision_at_k" else 5)) - 1e-9
 
 
 @settings(max_examples=100, deadline=None)
