@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import CancelledError
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,6 +15,9 @@ __all__ = ["run_all"]
 # Times that a cluster may lose the data of its work: as often as dask lets a task lose its worker.
 LOSSES = 3
 
+FEW = 8  # calls of which the first is timed
+THREADS = 0.03  # seconds of work below which threads cost more than they save
+
 # What a dask cluster has been sent, for as long as it exists here: the client, and the data's future.
 _SENT: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
@@ -25,13 +29,21 @@ def run_all(n_jobs: int | None, calls: list[Any], shared: list[Any]) -> list[Any
     starts: what a lost worker was doing is done by another.
     """
     if len(calls) == 1:  # nothing to share out
-        function, arguments, options = calls[0]
-        return [function(*arguments, **options)]
+        return _run(calls)
     backend, _ = get_active_backend(prefer="threads")
     if hasattr(backend, "data_futures"):  # joblib's dask backend
         return _run_on_cluster(backend, n_jobs, calls, shared)
-    results: list[Any] = Parallel(n_jobs=n_jobs, prefer="threads")(calls)
-    return results
+    done: list[Any] = []
+    if getattr(backend, "uses_threads", False) and len(calls) <= FEW:
+        started = time.perf_counter()
+        done = _run(calls[:1])
+        if (time.perf_counter() - started) * (len(calls) - 1) < THREADS:
+            return done + _run(calls[1:])
+    return done + list(Parallel(n_jobs=n_jobs, prefer="threads")(calls[len(done) :]))
+
+
+def _run(calls: list[Any]) -> list[Any]:
+    return [function(*arguments, **options) for function, arguments, options in calls]
 
 
 def _run_on_cluster(
