@@ -71,7 +71,9 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
     Notes
     -----
-    ``predict`` is the argmax of ``predict_proba``. Rows of weight 0 are absent.
+    ``predict`` is the argmax of ``predict_proba``. Rows of weight 0 are absent. Each classifier
+    sees two classes only: "balanced" class weights are of these two, and a dict of class weights
+    may not name others.
 
     References
     ----------
@@ -249,15 +251,14 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
     def _fit_pairs(self, X: Any, y: NDArray[Any], rows: list[Indices], params: dict[str, Any]) -> None:
         estimator = self._pair_estimator()
-        fitted = Parallel(n_jobs=self.n_jobs)(
+        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
         )
-        self.estimators_ = [model for model, _ in fitted]
-        left_out = [proba for _, proba in fitted if proba is not None]
         if hasattr(self, "loo_proba_"):
             del self.loo_proba_
-        if len(left_out) == len(rows):
-            self.loo_proba_ = self._coupled(len(y), left_out)
+        if all(leave_one_out_proba(model) is not None for model in self.estimators_):
+            pairs = zip(self.estimators_, rows, strict=True)
+            self.loo_proba_ = self._coupled(len(y), (_left_out(model, X, y, own) for model, own in pairs))
 
     def _coupled(self, n_samples: int, of_pairs: Any) -> Array:
         """Probabilities from those of the pairs, arrays of shape (n_samples, 2) one after the other."""
@@ -301,11 +302,10 @@ def couple(first: Array, n_classes: int) -> Array:
     ----------
     Wu, Lin and Weng 2004, the second method.
     """
-    limited = np.clip(first, LEAST, 1.0 - LEAST)
     proba = np.empty((len(first), n_classes))
     n_rows = max(1, BLOCK_BYTES // (4 * 8 * (n_classes + 1) ** 2))
     for part in gen_batches(len(first), n_rows):
-        proba[part] = _couple_block(limited[part], n_classes)
+        proba[part] = _couple_block(np.clip(first[part], LEAST, 1.0 - LEAST), n_classes)
     return proba
 
 
@@ -328,17 +328,17 @@ def _couple_block(r: Array, n_classes: int) -> Array:
     return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 
 
-def _fit_pair(
-    estimator: Any, X: Any, y: NDArray[Any], rows: Indices, params: dict[str, Any]
-) -> tuple[Any, Array | None]:
-    """A pair's classifier, and its probabilities of all rows, its own left out; None where it has none."""
+def _fit_pair(estimator: Any, X: Any, y: NDArray[Any], rows: Indices, params: dict[str, Any]) -> Any:
     with one_blas_thread():
-        model = fitted_on_rows(estimator, X, y, rows, params)
-        left_out = leave_one_out_proba(model)
-        if left_out is None or len(rows) == len(y):
-            return model, left_out
-        others = np.setdiff1d(np.arange(len(y)), rows)
+        return fitted_on_rows(estimator, X, y, rows, params)
+
+
+def _left_out(model: Any, X: Any, y: NDArray[Any], rows: Indices) -> Array:
+    """Probabilities of all rows by a pair's classifier, its own rows left out."""
+    proba = np.empty((len(y), 2))
+    proba[rows] = leave_one_out_proba(model)
+    others = np.setdiff1d(np.arange(len(y)), rows)
+    if len(others):
         X_others, _ = _safe_split(model, X, y, others, rows)
-        proba = np.empty((len(y), 2))
-        proba[rows], proba[others] = left_out, model.predict_proba(X_others)
-        return model, proba
+        proba[others] = model.predict_proba(X_others)
+    return proba
