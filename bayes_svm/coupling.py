@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
 from numbers import Integral
 from typing import Any, Self
@@ -197,7 +198,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         """
         check_is_fitted(self)
         if self.pairwise_indices_ is None:
-            parts = [X] * len(self.estimators_)
+            parts: Iterable[Any] = [X] * len(self.estimators_)
         else:
             X = validate_data(self, X, reset=False)
             parts = (X[:, columns] for columns in self.pairwise_indices_)
@@ -254,13 +255,13 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
         )
-        if hasattr(self, "loo_proba_"):
-            del self.loo_proba_
+        self.__dict__.pop("loo_proba_", None)  # of an earlier fit
         if all(leave_one_out_proba(model) is not None for model in self.estimators_):
             pairs = zip(self.estimators_, rows, strict=True)
-            self.loo_proba_ = self._coupled(len(y), (_left_out(model, X, y, own) for model, own in pairs))
+            left_out = (_left_out(model, X, y, own) for model, own in pairs)
+            self.loo_proba_ = self._coupled(len(y), left_out)
 
-    def _coupled(self, n_samples: int, of_pairs: Any) -> Array:
+    def _coupled(self, n_samples: int, of_pairs: Iterable[Array]) -> Array:
         """Probabilities from those of the pairs, arrays of shape (n_samples, 2) one after the other."""
         n_classes = len(self.classes_)
         if n_classes == 2:
