@@ -38,7 +38,8 @@ probabilities, for the calibrated SVC on those of 5-fold cross-validation. Secon
 the threshold included, one thread.
 
 * segmentation: the original 210 training and 2100 test points, 7 classes, standardised.
-* optdigits: the original 3823 training and 1797 test images, 10 classes, divided by 16.
+* optdigits: the original 3823 training and 1797 test images, 10 classes, divided by 16. The test images are
+  by other writers than the training images, so that coverage need not carry over.
 * digits: `load_digits`, 1797 images divided by 16, {halves} random halves (means); the same images as the
   test part of optdigits."""
 

@@ -160,11 +160,10 @@ def draw_curves(path: str, names: tuple[str, ...], curves: dict[int, np.ndarray]
             panel.set_xscale("log")
             panel.set_xticks(sizes, [str(size) for size in sizes])
             panel.minorticks_off()
-            panel.set_ylim(bottom=0)
         axes[0, k].set_title(name)
         axes[1, k].set_xlabel("training documents")
-    axes[0, 0].set_ylabel("error, %")
-    axes[1, 0].set_ylabel("F1, %")
+    axes[0, 0].set(ylabel="error, %", ylim=(0, None))
+    axes[1, 0].set(ylabel="F1, %", ylim=(0, 100))
     axes[0, -1].legend(loc="upper right")
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)
@@ -187,7 +186,7 @@ def add_curves(
     drawn = [list(labels).index(name) for name in collection.drawn]
     curves[len(texts) // 2] = halves[:, drawn]
     draw_curves(args.figure, collection.drawn, curves)
-    about = fill(CURVES.format(splits=args.splits, halves=args.halves), 110)
+    about = fill(CURVES.format(splits=args.splits, halves=args.halves), 110, break_on_hyphens=False)
     page.add("## Learning curves", about, f"![error and F1]({Path(args.figure).name})")
 
 
@@ -205,7 +204,11 @@ def main() -> None:
     collection = COLLECTIONS[args.collection]
     texts, labels = read_collection(args.data, args.collection)
     about = collection.about.format(n=len(texts))
-    about = fill(ABOUT.format(table=collection.table, about=about, C=C, halves=args.halves), 110)
+    about = fill(
+        ABOUT.format(table=collection.table, about=about, C=C, halves=args.halves),
+        110,
+        break_on_hyphens=False,
+    )
     page = Page("validation.xi_alpha", f"Xi-alpha estimates on {collection.title}", about)
     names, found = tuple(labels), []
     for seed in range(args.halves):
