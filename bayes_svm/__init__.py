@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from bayes_svm.coupling import PairwiseCouplingClassifier
 from bayes_svm.decision import RejectOptionClassifier, Threshold, choose_threshold
 from bayes_svm.evidence import Evidence, log_evidence
 from bayes_svm.hypersphere import GaussianKernel, HypersphereKernel
@@ -29,6 +30,7 @@ __all__ = [
     "KernelOptimum",
     "LeaveOneOut",
     "MultivariateSVC",
+    "PairwiseCouplingClassifier",
     "RejectOptionClassifier",
     "Span",
     "Threshold",

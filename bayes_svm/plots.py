@@ -9,11 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm._moderation_display import ModerationDisplay
 from bayes_svm.decision import RiskCoverageCurve, Threshold, choose_threshold, risk_coverage_curve
 from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
 from bayes_svm.resampling import EstimateComparison, compare_estimators
 
-__all__ = ["EstimateComparisonDisplay", "LeaveOneOutDisplay", "RiskCoverageDisplay", "ThresholdDisplay"]
+__all__ = [
+    "EstimateComparisonDisplay",
+    "LeaveOneOutDisplay",
+    "ModerationDisplay",
+    "RiskCoverageDisplay",
+    "ThresholdDisplay",
+]
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from bayes_svm.problem import DualProblem, copies_of_weight
 from bayes_svm.solution import DualSolution, pinning_points
 from bayes_svm.tableau import FreeSystem
 
-__all__ = ["Span", "XiAlpha", "span_estimate", "xi_alpha"]
+__all__ = ["Span", "XiAlpha", "doubtful_rows", "span_estimate", "xi_alpha"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -133,7 +133,7 @@ def xi_alpha(
     radius = _r_delta_squared(machine) if r_delta_squared is None else float(r_delta_squared)
     confusions = []
     for k, solution in enumerate(solutions):
-        doubtful = _doubtful(machine, solution, rho * radius)
+        doubtful = doubtful_rows(machine, solution, rho * radius)
         positive = machine.y == (1 if machine.n_problems == 1 else k)
         decided = np.where(positive, 1.0, -1.0) * np.where(doubtful, -1.0, 1.0)
         confusions.append(Confusion.from_decisions(positive, decided, machine.weight))
@@ -147,8 +147,21 @@ def xi_alpha(
     )
 
 
-def _doubtful(machine: Machine, solution: DualSolution, factor: float) -> Mask:
-    """Rows with ``factor * alpha + xi >= 1``, alpha that of one copy of the row."""
+def doubtful_rows(machine: Machine, solution: DualSolution, factor: float) -> Mask:
+    r"""Rows with :math:`c \alpha_i + \xi_i \ge 1`, which may be wrong once left out.
+
+    Parameters
+    ----------
+    machine : Machine
+    solution : DualSolution
+        Of one of the machine's problems.
+    factor : float
+        :math:`c = \rho R_\Delta^2`; alpha is that of one copy of the row.
+
+    Returns
+    -------
+    array of bool of shape (n_samples,)
+    """
     alpha = np.abs(solution.row_beta) / copies_of_weight(machine.weight)
     slack = np.zeros(len(alpha))
     used = solution.group >= 0

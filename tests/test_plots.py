@@ -5,11 +5,13 @@ import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
+from _data import noisy
 from bayes_svm import BayesSVC, RejectOptionClassifier, choose_threshold, leave_one_out
 from bayes_svm.decision import risk_coverage_curve
 
@@ -23,6 +25,7 @@ with warnings.catch_warnings():  # matplotlib 3.8 calls names that pyparsing 3.3
 from bayes_svm.plots import (  # noqa: E402
     EstimateComparisonDisplay,
     LeaveOneOutDisplay,
+    ModerationDisplay,
     RiskCoverageDisplay,
     ThresholdDisplay,
 )
@@ -30,6 +33,7 @@ from bayes_svm.plots import (  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore:.* deprecated - use:DeprecationWarning")
 
 X, Y = make_classification(120, flip_y=0.2, random_state=0)
+PLANE, SIDE = noisy(60, 2)
 
 
 @pytest.fixture(autouse=True)
@@ -83,3 +87,46 @@ def test_leave_one_out():
     iris, species = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="two classes"):
         LeaveOneOutDisplay(leave_one_out(SVC(), iris, species)).plot()
+
+
+def test_moderation():
+    model = BayesSVC(C=10.0).fit(PLANE, SIDE)
+    display = ModerationDisplay.from_estimator(model, PLANE, SIDE, grid_resolution=7, eps=0.5)
+    assert display.xx0.shape == (7, 7)
+    assert (display.xx0[0, 0], display.xx0[0, -1]) == (PLANE[:, 0].min() - 0.5, PLANE[:, 0].max() + 0.5)
+    point = np.array([[display.xx0[2, 5], display.xx1[2, 5]]])
+    assert display.decision_value[2, 5] == pytest.approx(model.decision_function(point)[0])
+    assert display.standard_deviation[2, 5] == pytest.approx(model.posterior_variance(point)[0] ** 0.5)
+    assert display.probability[2, 5] == pytest.approx(model.predict_proba(point)[0, 1])
+    titles = [panel.get_title() for panel in display.axes_]
+    assert titles == ["decision value", "posterior standard deviation", "probability of 1"]
+    points = [mark for mark in display.axes_[0].collections if len(mark.get_offsets()) > 1]
+    np.testing.assert_array_equal(points[0].get_offsets(), PLANE[SIDE < 0])
+    np.testing.assert_array_equal(points[1].get_offsets(), PLANE[SIDE > 0])
+
+
+def test_moderation_of_a_data_frame_on_given_axes():
+    frame = pd.DataFrame(PLANE, columns=["age", "weight"])
+    model = BayesSVC().fit(frame, np.where(SIDE > 0, "yes", "no"))
+    _, axes = plt.subplots(1, 3)
+    display = ModerationDisplay.from_estimator(model, frame, grid_resolution=5, ax=axes, cmap="Greys")
+    assert display.axes_[2] is axes[2]
+    assert axes[2].get_title() == "probability of yes"
+    assert (axes[0].get_xlabel(), axes[0].get_ylabel()) == ("age", "weight")
+    assert display.surfaces_[0].get_cmap().name == "Greys"
+    with pytest.raises(ValueError, match="ax holds 1 axes"):
+        display.plot(axes[0])
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "labels", "message"),
+    [
+        (BayesSVC(), X[:, :3], Y, "two features, got 3"),
+        (BayesSVC(), X[:, :2], np.arange(len(X)) % 3, "two classes, got 3"),
+        (LogisticRegression(), X[:, :2], Y, "no posterior_variance"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+def test_what_moderation_does_not_draw(model, data, labels, message):
+    with pytest.raises(ValueError, match=message):
+        ModerationDisplay.from_estimator(model.fit(data, labels), data, labels)

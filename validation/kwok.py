@@ -19,6 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from bayes_svm import BayesSVC
 from bayes_svm.kernels import Kernel
 from bayes_svm.links import ClippedLink, HingeLink, KwokLink, Uncertainty
 from bayes_svm.machine import Machine
@@ -142,7 +143,7 @@ def regularised_sigmoid(
     return float(slope), float(offset)
 
 
-def toy(page: Page, figure: str | None) -> None:
+def toy(page: Page, figure: str | None, moderation_figure: str | None) -> None:
     """Table I and Figure 4."""
     names = tuple(PAPER_G)
     rows = []
@@ -161,6 +162,13 @@ def toy(page: Page, figure: str | None) -> None:
     if figure is not None:
         draw_surfaces(*gaussians(N_TRAIN, seed=0), figure)
         page.add(f"![five output surfaces]({Path(figure).name})")
+    if moderation_figure is not None:
+        draw_moderation(*gaussians(N_TRAIN, seed=0), moderation_figure)
+        page.add(
+            "The same machine (C = 1) as `ModerationDisplay.from_estimator` draws it, from a fitted "
+            '`BayesSVC(link="kwok")`:',
+            f"![decision value, posterior deviation, probability]({Path(moderation_figure).name})",
+        )
 
 
 def patterns(title: str, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -204,6 +212,17 @@ def draw_surfaces(X: np.ndarray, y: np.ndarray, path: str) -> None:
         figure.colorbar(image, ax=axis, shrink=0.7)
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def draw_moderation(X: np.ndarray, y: np.ndarray, path: str) -> None:
+    """Decision value, its posterior deviation and Kwok's probability, by the package's own display."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from bayes_svm.plots import ModerationDisplay
+
+    model = BayesSVC(kernel="poly", degree=3, gamma=1.0, coef0=1.0, link="kwok").fit(X, y)
+    ModerationDisplay.from_estimator(model, X, y).figure_.savefig(path, dpi=110)
 
 
 def segmentation(page: Page, data: str) -> None:
@@ -406,11 +425,12 @@ def main() -> None:
         help="points of a topic's posterior; default: 1000",
     )
     parser.add_argument("--toy-figure", metavar="FILE", help="draw the five output surfaces into this file")
+    parser.add_argument("--moderation-figure", metavar="FILE", help="draw the machine with its variance too")
     parser.add_argument("--text-figure", metavar="FILE", help="draw figures 5 to 9 into this file")
     args = parse(parser)
     page = Page("validation.kwok", "Kwok's experiments", ABOUT)
     with threadpool_limits(1):
-        toy(page, args.toy_figure)
+        toy(page, args.toy_figure, args.moderation_figure)
         segmentation(page, args.data)
         if args.topics:
             reuters(page, args)

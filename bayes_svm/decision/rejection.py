@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import (
@@ -20,14 +19,9 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_method_params,
-    _num_samples,
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-)
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
+from bayes_svm._meta import fit_parameters, fitted_on_rows, leave_one_out_proba
 from bayes_svm.decision.labels import default_reject_label, labels_with_rejection
 from bayes_svm.decision.risk_coverage import RiskCoverageCurve, guaranteed_threshold, risk_coverage_curve
 from bayes_svm.machine import checked_weights
@@ -281,14 +275,9 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
             routed = process_routing(self, "fit", **given)
             return routed.estimator.fit, routed.splitter.split if hasattr(self.cv, "split") else {}
-        if sample_weight is None or self.cv == "prefit":
+        if isinstance(self.cv, str):
             return params, {}
-        if not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ValueError(
-                f"{type(self.estimator).__name__}.fit takes no sample_weight. For a pipeline, enable "
-                "metadata routing: sklearn.set_config(enable_metadata_routing=True)."
-            )
-        return {"sample_weight": sample_weight, **params}, {}
+        return fit_parameters(self.estimator, sample_weight, params), {}
 
     def _probabilities(
         self, X: Any, y: NDArray[Any], routed: tuple[dict, dict]
@@ -303,7 +292,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         share = self.cv if isinstance(self.cv, RealNotInt) else None
         if self.cv is None:
             self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
-            found = _leave_one_out_proba(self.estimator_)
+            found = leave_one_out_proba(self.estimator_)
             self.fitted_on_ = "nothing" if found is None else "leave-one-out"
             if found is not None or (self.target_risk is None and self.target_coverage is None):
                 return found, rows
@@ -318,21 +307,16 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         seed = 0 if self.random_state is None else self.random_state
         split = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
         train, test = next(split.split(np.zeros(len(y)), y))
-        self.estimator_ = self._fit_part(X, y, fit_params, train)
+        self.estimator_ = fitted_on_rows(self.estimator, X, y, train, fit_params)
         self.fitted_on_ = "held-out"
         X_test, _ = _safe_split(self.estimator_, X, y, test, train)
         return self.predict_proba(X_test), test
-
-    def _fit_part(self, X: Any, y: NDArray[Any], fit_params: dict, train: NDArray[np.intp]) -> Any:
-        model = clone(self.estimator)
-        X_train, y_train = _safe_split(model, X, y, train)
-        return model.fit(X_train, y_train, **_check_method_params(X, fit_params, indices=train))
 
     def _cross_validate(self, X: Any, y: NDArray[Any], fit_params: dict, split_params: dict) -> Array:
         classes = np.unique(y)
         proba = np.full((len(y), len(classes)), np.nan)
         for train, test in check_cv(self.cv, y, classifier=True).split(X, y, **split_params):
-            model = self._fit_part(X, y, fit_params, train)
+            model = fitted_on_rows(self.estimator, X, y, train, fit_params)
             X_test, _ = _safe_split(model, X, y, test, train)
             part = np.zeros((len(test), len(classes)))
             part[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X_test)
@@ -388,9 +372,3 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 f"{int(used.sum())} points: ask for less, or give more data to choose the threshold on."
             )
         return found
-
-
-def _leave_one_out_proba(estimator: Any) -> Array | None:
-    """Leave-one-out probabilities of a classifier, or of the last step of a pipeline."""
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    return getattr(last, "loo_proba_", None)

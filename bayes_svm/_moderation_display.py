@@ -1,0 +1,209 @@
+"""The figure of a moderated machine over a plane; matplotlib is imported when it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils._set_output import _get_adapter_from_container
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["ModerationDisplay"]
+
+Array = NDArray[np.float64]
+
+
+class ModerationDisplay:
+    """Decision value, its posterior standard deviation and the probability over a plane.
+
+    Parameters
+    ----------
+    xx0, xx1 : array of shape (grid_resolution, grid_resolution)
+        The plane's first and second feature.
+    decision_value, standard_deviation, probability : array of shape (grid_resolution, grid_resolution)
+        The probability is that of ``classes[1]``.
+    classes : array of shape (2,)
+    X : array of shape (n_samples, 2)
+        Points to draw on top.
+    y : array of shape (n_samples,), optional
+        Their labels.
+    feature_names : sequence of two str, optional
+
+    Attributes
+    ----------
+    axes_ : array of three matplotlib axes, once drawn
+    figure_ : matplotlib figure, once drawn
+    surfaces_ : list of three matplotlib contour sets, once drawn
+    """
+
+    def __init__(
+        self,
+        xx0: Array,
+        xx1: Array,
+        *,
+        decision_value: Array,
+        standard_deviation: Array,
+        probability: Array,
+        classes: NDArray[Any],
+        X: Array,
+        y: NDArray[Any] | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        self.xx0 = xx0
+        self.xx1 = xx1
+        self.decision_value = decision_value
+        self.standard_deviation = standard_deviation
+        self.probability = probability
+        self.classes = classes
+        self.X = X
+        self.y = y
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        grid_resolution: int = 100,
+        eps: float = 1.0,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the surfaces of a fitted machine of two classes and two features.
+
+        Parameters
+        ----------
+        estimator : BayesSVC, fitted
+        X : array or DataFrame of shape (n_samples, 2)
+            Training points; the plane reaches from their least to their greatest values.
+        y : array of shape (n_samples,), optional
+            Their labels.
+        grid_resolution : int, default=100
+            Points of the plane in each direction.
+        eps : float, default=1.0
+            Added to the plane on every side.
+        ax : sequence of three matplotlib axes, optional
+        **kwargs
+            Of the surfaces, as ``contourf`` has them.
+
+        Returns
+        -------
+        ModerationDisplay
+
+        Raises
+        ------
+        ValueError
+            If the estimator has no posterior variance, not two classes or not two features.
+        """
+        check_is_fitted(estimator)
+        points = check_array(X)
+        _check_draws_as_plane(estimator, points)
+        ends = [(column.min() - eps, column.max() + eps) for column in points.T]
+        xx0, xx1 = np.meshgrid(*(np.linspace(*end, grid_resolution) for end in ends))
+        plane: Any = np.column_stack([xx0.ravel(), xx1.ravel()])
+        if hasattr(X, "columns"):
+            plane = _get_adapter_from_container(X).create_container(plane, plane, columns=X.columns)
+        labels = None if y is None else np.asarray(column_or_1d(y))
+        if labels is not None:
+            check_consistent_length(points, labels)
+        return cls(
+            xx0,
+            xx1,
+            decision_value=estimator.decision_function(plane).reshape(xx0.shape),
+            standard_deviation=np.sqrt(estimator.posterior_variance(plane)).reshape(xx0.shape),
+            probability=estimator.predict_proba(plane)[:, 1].reshape(xx0.shape),
+            classes=estimator.classes_,
+            X=points,
+            y=labels,
+            feature_names=getattr(estimator, "feature_names_in_", None),
+        ).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : sequence of three matplotlib axes, optional
+        **kwargs
+            Of the surfaces, as ``contourf`` has them.
+
+        Returns
+        -------
+        ModerationDisplay
+
+        Raises
+        ------
+        ValueError
+            If the axes given are not three.
+        """
+        axes = self._take_three(ax)
+        from matplotlib.ticker import MaxNLocator
+
+        largest = max(1.0, float(np.abs(self.decision_value).max()))
+        panels: list[tuple[str, Array, dict[str, Any], list[float]]] = [
+            ("decision value", self.decision_value, _pale(-largest, largest), [-1.0, 0.0, 1.0]),
+            ("posterior standard deviation", self.standard_deviation, {"cmap": "viridis", "levels": 20}, []),
+            (f"probability of {self.classes[1]}", self.probability, _pale(0.0, 1.0), [0.5]),
+        ]
+        self.surfaces_ = []
+        for panel, (title, surface, options, lines) in zip(axes, panels, strict=True):
+            drawn = panel.contourf(self.xx0, self.xx1, surface, **{**options, **kwargs})
+            if lines:
+                styles = ["solid" if len(lines) == 1 or line == 0 else "dashed" for line in lines]
+                panel.contour(self.xx0, self.xx1, surface, lines, colors="black", linestyles=styles)
+            self._draw_points(panel)
+            panel.set_title(title)
+            self.figure_.colorbar(drawn, ax=panel, ticks=MaxNLocator(6))
+            self.surfaces_.append(drawn)
+        if self.y is not None:
+            axes[0].legend(loc="best")
+        return self
+
+    def _take_three(self, ax: Any) -> Any:
+        check_matplotlib_support("ModerationDisplay.plot")
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            ax = plt.subplots(1, 3, figsize=(14, 4), sharex=True, sharey=True, layout="constrained")[1]
+        self.axes_ = np.ravel(np.asarray(ax, dtype=object))
+        if len(self.axes_) != 3:
+            raise ValueError(f"ModerationDisplay draws three panels: ax holds {len(self.axes_)} axes.")
+        self.figure_ = self.axes_[0].figure
+        return self.axes_
+
+    def _draw_points(self, panel: Any) -> None:
+        options = {"s": 22, "edgecolors": "white", "linewidths": 0.7}
+        if self.y is None:
+            panel.scatter(*self.X.T, color="black", **options)
+        else:
+            for label, color in zip(self.classes, ("navy", "darkred"), strict=True):
+                panel.scatter(*self.X[self.y == label].T, color=color, label=str(label), **options)
+        if self.feature_names is not None:
+            panel.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
+
+
+def _pale(low: float, high: float) -> dict[str, Any]:
+    """Options of a surface that points in strong colours stand out from."""
+    margin = 0.2 * (high - low)
+    levels = np.linspace(low, high, 21)
+    return {"cmap": "coolwarm", "levels": levels, "vmin": low - margin, "vmax": high + margin}
+
+
+def _check_draws_as_plane(estimator: Any, X: Array) -> None:
+    if not hasattr(estimator, "posterior_variance"):
+        raise ValueError(
+            f"{type(estimator).__name__} has no posterior_variance: ModerationDisplay draws a BayesSVC. Of "
+            "a pipeline, give the last step and the data as they reach it."
+        )
+    if len(estimator.classes_) != 2:
+        raise ValueError(
+            f"ModerationDisplay draws two classes, got {len(estimator.classes_)}: take one against the rest."
+        )
+    if X.shape[1] != 2:
+        raise ValueError(f"ModerationDisplay draws two features, got {X.shape[1]}: fit the machine on two.")
