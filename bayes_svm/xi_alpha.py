@@ -44,7 +44,9 @@ class XiAlpha(PerClass):
     r_delta_squared : float
         Upper bound of ``k(x, x) - k(x, x')``.
     stable : bool
-        Whether every solution has a free point, which the proof of the bound needs.
+        Whether every solution has a free point, which the proof of the bound needs. It needs that
+        of the solution without each point too, which only :func:`~bayes_svm.leave_one_out` knows:
+        there the status must not be "unstable".
     """
 
     counts: Array

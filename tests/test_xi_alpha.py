@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC
 
@@ -43,6 +45,67 @@ def test_rho_two_bounds_the_leave_one_out_errors(seed, kernel, C):
     (bound,), (found,) = estimate.confusions, exact.confusions
     assert bound.fn >= found.fn
     assert bound.fp >= found.fp
+
+
+@st.composite
+def problems(draw):
+    """Few points on an integer grid, many of them equal, with both labels on some."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.integers(4, 12))
+    X = random.integers(-3, 4, size=(n, draw(st.integers(1, 2)))).astype(float)
+    y = np.where(random.random(n) < 0.5, 1, -1)
+    y[:4] = [1, 1, -1, -1]
+    kernel = draw(st.sampled_from(["linear", "rbf"]))
+    return X, y, SVC(C=10.0 ** draw(st.integers(-2, 2)), kernel=kernel, gamma=0.5)
+
+
+@settings(max_examples=200, deadline=None)
+@given(problem=problems())
+def test_where_all_solutions_are_stable_nothing_is_better_than_estimated(problem):
+    """Proven: the whole solution has a free point, and so has that without any one point."""
+    X, y, svc = problem
+    exact = leave_one_out(svc, X, y)
+    estimate = xi_alpha(svc, X, y)
+    assume(estimate.stable and "unstable" not in exact.status)
+    (bound,), (found,) = estimate.confusions, exact.confusions
+    assert bound.fn >= found.fn
+    assert bound.fp >= found.fp
+    assert estimate.error >= exact.error
+    assert estimate.recall <= exact.recall
+    if bound.tp:  # else precision is 0 / 0 or 0 by convention
+        assert estimate.precision <= exact.precision
+        assert estimate.f1 <= exact.f1
+
+
+def errors_of(X, y, svc, rho):
+    """Doubtful points and exact leave-one-out errors of both classes."""
+    X, y = np.array(X, dtype=float), np.array(y)
+    estimate, exact = xi_alpha(svc, X, y, rho=rho), leave_one_out(svc, X, y)
+    (bound,), (found,) = estimate.confusions, exact.confusions
+    return (bound.fn, bound.fp), (found.fn, found.fp), estimate.stable, "unstable" in exact.status
+
+
+def test_counter_example_rho_one_is_no_bound():
+    """Three of four points in a row of alternating classes: alpha alone says less than 2 alpha does."""
+    problem = [[-2], [-1], [2], [-3]], [1, 1, -1, -1], SVC(C=100, gamma=0.5)
+    assert errors_of(*problem, rho=1.0) == ((1, 1), (0, 2), True, False)
+    (_, doubtful), (_, wrong), *_ = errors_of(*problem, rho=2.0)
+    assert doubtful >= wrong
+
+
+def test_counter_example_a_remainder_without_a_free_point():
+    """The whole solution has a free point; the one without the first has none, and any intercept of many."""
+    problem = [[1], [2], [2], [3], [-1]], [1, 1, -1, -1, 1], SVC(C=0.01, gamma=0.5)
+    assert errors_of(*problem, rho=2.0) == ((0, 2), (2, 2), True, True)
+
+
+def test_counter_example_a_solution_without_a_free_point():
+    problem = (
+        [[-3], [-2], [3], [0], [-3], [1]],
+        [1, 1, -1, -1, 1, -1],
+        SVC(C=0.1, gamma=0.5),
+    )
+    assert errors_of(*problem, rho=2.0) == ((1, 2), (3, 3), False, False)
 
 
 def test_radius_is_that_of_the_kernel_matrix_or_one_for_unit_texts():
