@@ -61,8 +61,8 @@ class CuttingPlaneResult:
 
     @property
     def gap(self) -> float:
-        """``(primal - dual) / primal``."""
-        return max(0.0, self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
+        """``|primal - dual| / primal``: a bound above the value it bounds is rounding, and counts too."""
+        return abs(self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -116,28 +116,26 @@ def minimise(
         If scores are not finite.
     """
     planes = Planes.none(products) if planes is None else planes
-    dual = planes.solve(C)
-    best = query = _at(products, loss, C, planes.lowest() if len(planes) else np.zeros(products.n_weights))
+    best, dual = _lowest(planes, products, loss, C)
+    query = best
     history: list[tuple[float, float, float]] = []
     while True:
         vector = products.combined(query.c)
         planes.add(query.level, vector, products.dual(vector))
         if step == "level":
-            around = products.dual(best.w, best.scores)
-            w, dual = planes.project(C, best.w, around, best.value, dual)
+            query, lower = _projected(planes, products, loss, C, best, dual)
         else:
-            dual = max(dual, planes.solve(C))
-            w = planes.lowest()
-        query = _at(products, loss, C, w)
+            query, lower = _lowest(planes, products, loss, C)
+        dual = max(dual, lower)
         if step == "line":
             best, query = _searched(products, loss, C, best, query, dual)
         else:
             best = min(best, query, key=lambda point: point.value)
         history.append((best.value, dual, float(len(planes))))
-        converged = best.value - dual <= tol * best.value
-        if converged or len(history) >= max_iter:
+        if best.value - dual <= tol * best.value or len(history) >= max_iter:
             break
         planes.drop_idle()
+    converged = abs(best.value - dual) <= tol * best.value
     return CuttingPlaneResult(
         best.w, best.scores, best.value, dual, len(history), np.array(history), planes, converged
     )
@@ -149,9 +147,32 @@ def _finite(scores: Array) -> Array:
     return scores
 
 
-def _at(products: Products, loss: Loss, C: float, w: Array) -> _Point:
+def _lowest(planes: Planes, products: Products, loss: Loss, C: float) -> tuple[_Point, float]:
+    """The point where the bound is least, and that minimum."""
+    alpha = planes.solve(C)
+    w = planes.vectors.combined(alpha) if len(planes) else np.zeros(products.n_weights)
     scores = _finite(products.scores(w))
-    return _point(loss, C, w, scores, float(w @ products.dual(w, scores)))
+    square = float(w @ products.dual(w, scores))
+    return _point(loss, C, w, scores, square), float(alpha @ planes.level) - square / 2
+
+
+def _projected(
+    planes: Planes, products: Products, loss: Loss, C: float, best: _Point, dual: float
+) -> tuple[_Point, float]:
+    """The point near the best one where the bound closes a share of the gap, and a lower bound.
+
+    Lengths are those of the weights themselves, not of the planes' inner products: where C is large
+    the planes cancel, and their rounding would pass for a certificate.
+    """
+    around = products.dual(best.w, best.scores)
+    alpha = planes.project(C, around, best.square, best.value, dual)
+    combined = planes.vectors.combined(alpha)
+    scores = _finite(products.scores(combined))
+    lower = float(alpha @ planes.level) - float(combined @ products.dual(combined, scores)) / 2
+    rho = planes.rho
+    w = (combined + rho * best.w) / (1.0 + rho)
+    scores = (scores + rho * best.scores) / (1.0 + rho)
+    return _point(loss, C, w, scores, float(w @ products.dual(w, scores))), lower
 
 
 def _point(loss: Loss, C: float, w: Array, scores: Array, square: float) -> _Point:

@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 IDLE = 50  # iterations after which a plane with coefficient 0 is dropped
 MANY = 0.2  # share of the planes that is worth the copy of the others
 TRIALS = 12  # values of rho tried for a projection
+FARTHEST = 1e12  # largest rho, and the inverse of the least
 LOW, HIGH = 0.5, 0.7  # shares of the gap that the bound at the next point leaves open
 
 
@@ -59,43 +60,32 @@ class Planes:
         self.level, self.alpha = np.append(self.level, level), np.append(self.alpha, 0.0)
         self.near, self.idle = np.append(self.near, 0.0), np.append(self.idle, 0)
 
-    def solve(self, C: float) -> float:
-        """Minimum of ``|w|^2 / 2 + C max(0, planes)``."""
+    def solve(self, C: float) -> Array:
+        """Coefficients of the minimum of ``|w|^2 / 2 + C max(0, planes)``, at their combination."""
         self.alpha = solve_simplex_qp(self.gram, self.level, C, _within(self.alpha, C))
         self.idle = np.where((self.alpha > 0) | (self.near > 0), 0, self.idle + 1)
-        return float(self.alpha @ self.level - self.alpha @ self.gram @ self.alpha / 2)
+        return self.alpha
 
-    def lowest(self) -> Array:
-        """Weights at the last minimum."""
-        return self.vectors.combined(self.alpha)
-
-    def project(
-        self, C: float, centre: Array, dual: Array, value: float, lower: float
-    ) -> tuple[Array, float]:
-        r"""The point nearest to a centre where the bound of F closes a share of the gap.
+    def project(self, C: float, dual: Array, square: float, value: float, lower: float) -> Array:
+        r"""Coefficients of the point nearest to a centre where the bound of F closes a share of the gap.
 
         .. math:: \min_w \; \tfrac12 |w|^2 + C \max(0, \max_k \ell_k - v_k'w)
                   + \tfrac{\rho}{2} |w - w_0|^2, \qquad w = \frac{\sum_k \alpha_k v_k + \rho w_0}{1 + \rho}
 
-        for the rho that puts the bound between two levels. The alpha of each rho is feasible for
-        the bound's own minimum too, and so bounds F from below.
+        for the ``rho``, which is kept, that puts the bound between two levels. The alpha of each rho
+        is feasible for the bound's own minimum too, and so bounds F from below.
 
         Parameters
         ----------
         C : float
-        centre : array of shape (n_weights,)
         dual : array of shape (n_weights,)
             ``dual @ u`` is the inner product of the centre with u.
+        square : float
+            Squared length of the centre.
         value, lower : float
             F at the centre, and a lower bound of F.
-
-        Returns
-        -------
-        point : array of shape (n_weights,)
-        lower : float
-            The lower bound, raised where that could be.
         """
-        inner, square = self.vectors.times(dual), float(centre @ dual)
+        inner = self.vectors.times(dual)
         too_far, too_near = 0.0, np.inf
         for _ in range(TRIALS):
             shrunk = 1.0 + self.rho
@@ -114,11 +104,11 @@ class Planes:
             else:
                 break
             if np.isinf(too_near):
-                self.rho *= 4.0
+                self.rho = min(4.0 * self.rho, FARTHEST)
             else:
-                self.rho = np.sqrt(too_far * too_near) if too_far > 0 else self.rho / 4.0
+                self.rho = np.sqrt(too_far * too_near) if too_far > 0 else max(self.rho / 4.0, 1 / FARTHEST)
         self.idle = np.where(self.near > 0, 0, self.idle + 1)
-        return (self.vectors.combined(self.near) + self.rho * centre) / (1.0 + self.rho), lower
+        return self.near
 
     def drop_idle(self) -> None:
         """Forget planes that have long been of no use: the bound stays as it is."""

@@ -13,6 +13,7 @@ __all__ = ["solve_simplex_qp"]
 Array = NDArray[np.float64]
 
 SINGULAR = 1e-13  # squared pivot, of a matrix scaled to a diagonal of 1, that is rounding only
+NOTHING = 1e-12  # share of the linear part that the quadratic one does not matter at
 ROUNDING = 1e-15  # share of the size of the multipliers that they round at
 
 
@@ -85,7 +86,10 @@ class _Simplex:
         if start is not None:
             alpha[1:] = np.maximum(start, 0.0)
         alpha[0] = max(0.0, C - alpha.sum())
-        scaled = full + (float(full.diagonal().mean()) or 1.0)
+        np.fill_diagonal(full, np.maximum(full.diagonal(), 0.0))  # rounding of what is 0
+        # Where all of G is rounding, next to what the linear part weighs, it must not be the scale.
+        least = NOTHING * float(np.abs(level).max(initial=0.0)) / C
+        scaled = full + (max(float(full.diagonal().mean()), least) or 1.0)
         root = np.sqrt(scaled.diagonal())
         scaled /= root
         scaled /= root[:, None]

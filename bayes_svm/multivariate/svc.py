@@ -253,7 +253,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
             result = minimise(products, loss, self.C, tol=self.tol, max_iter=self.max_iter, planes=planes)
             if not result.converged:
                 warnings.warn(
-                    f"{self.max_iter} cutting planes left a relative gap of {result.gap:.2g}{name}, more "
+                    f"{result.n_planes} cutting planes left a relative gap of {result.gap:.2g}{name}, more "
                     f"than tol={self.tol:g}: raise max_iter or tol, lower C, or scale the features.",
                     ConvergenceWarning,
                     stacklevel=4,

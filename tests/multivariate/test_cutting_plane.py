@@ -72,16 +72,19 @@ def test_the_projection_is_the_nearest_point_below_a_level():
     X, y = noisy(n=40)
     products, loss = LinearProducts(X), loss_of("f1", y > 0)
     planes = minimise(products, loss, 0.2, max_iter=6).planes
-    lowest, centre = planes.solve(0.2), np.random.default_rng(0).normal(size=products.n_weights)
+    centre = np.random.default_rng(0).normal(size=products.n_weights)
 
     def bound(w):
         return w @ w / 2 + 0.2 * max(0.0, (planes.level - planes.vectors.times(w)).max())
 
-    value = bound(centre)
-    found, lower = planes.project(0.2, centre, centre, value, -np.inf)
+    lowest, value = bound(planes.vectors.combined(planes.solve(0.2))), bound(centre)
+    alpha = planes.project(0.2, centre, centre @ centre, value, -np.inf)
+    combined = planes.vectors.combined(alpha)
+    found = (combined + planes.rho * centre) / (1 + planes.rho)
+    lower = alpha @ planes.level - combined @ combined / 2
     assert lower <= lowest * (1 + 1e-12)
     share = (bound(found) - lower) / (value - lower)
-    assert LOW <= share <= HIGH
+    assert LOW - 0.01 <= share <= HIGH + 0.01
     own = {"type": "ineq", "fun": lambda w: bound(found) - bound(w)}
     nearest = minimize(lambda w: np.sum((w - centre) ** 2), found, constraints=own, method="SLSQP").x
     assert np.linalg.norm(found - centre) <= np.linalg.norm(nearest - centre) * (1 + 1e-6)
@@ -140,3 +143,26 @@ def test_an_rbf_kernel():
     result = minimise(products, loss_of("f1", y > 0), 1.0, tol=1e-4)
     assert result.converged
     assert result.primal == pytest.approx(value(products, loss_of("f1", y > 0), 1.0, result.w))
+
+
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("name", LOSS_NAMES)
+@pytest.mark.parametrize("kind", ["constant", "grid", "one line", "large", "kernel"])
+def test_the_bound_is_never_above_the_value(kind, name, C):
+    random = np.random.default_rng(0)
+    X = {
+        "constant": np.ones((30, 3)),
+        "grid": random.integers(-2, 3, size=(30, 3)).astype(float),
+        "one line": np.repeat(random.normal(size=(30, 1)), 3, axis=1),
+        "large": 1e3 * random.normal(size=(30, 3)),
+        "kernel": random.normal(size=(30, 2)),
+    }[kind]
+    positive = random.random(30) < 0.4
+    products = KernelProducts(rbf_kernel(X, X) + 1.0) if kind == "kernel" else LinearProducts(X)
+    result = minimise(products, loss_of(name, positive, k=7), C, max_iter=60)
+    values, bounds = result.history[:, 0], result.history[:, 1]
+    assert np.isfinite(values).all()
+    assert np.all(bounds <= values * (1 + 1e-9) + 1e-12)
+    assert result.primal == pytest.approx(
+        value(products, loss_of(name, positive, k=7), C, result.w), rel=1e-6
+    )

@@ -88,3 +88,15 @@ def test_one_element_by_hand():
 
 def test_a_gram_matrix_of_zeros():
     assert solve_simplex_qp(np.zeros((3, 3)), np.array([1.0, 3.0, 2.0]), 2.0) == pytest.approx([0, 2, 0])
+
+
+@pytest.mark.parametrize("C", [1e-6, 0.1, 1e6])
+@pytest.mark.parametrize("noise", [0.0, 1e-20, 1e-17, -1e-17])
+def test_products_that_are_rounding_only(noise, C):
+    random = np.random.default_rng(0)
+    gram = noise * random.random((6, 6))
+    gram = gram + gram.T
+    level = np.array([3.0, 1.0, 100.0, 100.0, 40.0, 100.0])
+    alpha = solve_simplex_qp(gram, level, C, np.full(6, C / 6))
+    assert alpha.min() >= 0
+    assert level @ alpha == pytest.approx(100 * C)
