@@ -151,9 +151,8 @@ def _lowest(planes: Planes, products: Products, loss: Loss, C: float) -> tuple[_
     """The point where the bound is least, and that minimum."""
     alpha = planes.solve(C)
     w = planes.vectors.combined(alpha) if len(planes) else np.zeros(products.n_weights)
-    scores = _finite(products.scores(w))
-    square = float(w @ products.dual(w, scores))
-    return _point(loss, C, w, scores, square), float(alpha @ planes.level) - square / 2
+    point = _at(products, loss, C, w)
+    return point, float(alpha @ planes.level) - point.square / 2
 
 
 def _projected(
@@ -165,14 +164,18 @@ def _projected(
     the planes cancel, and their rounding would pass for a certificate.
     """
     around = products.dual(best.w, best.scores)
-    alpha = planes.project(C, around, best.square, best.value, dual)
-    combined = planes.vectors.combined(alpha)
-    scores = _finite(products.scores(combined))
-    lower = float(alpha @ planes.level) - float(combined @ products.dual(combined, scores)) / 2
-    rho = planes.rho
-    w = (combined + rho * best.w) / (1.0 + rho)
-    scores = (scores + rho * best.scores) / (1.0 + rho)
-    return _point(loss, C, w, scores, float(w @ products.dual(w, scores))), lower
+    near, highest = planes.project(C, around, best.square, best.value, dual)
+    w = (planes.vectors.combined(near) + planes.rho * best.w) / (1.0 + planes.rho)
+    lowest = planes.vectors.combined(highest)
+    lower = float(highest @ planes.level) - float(lowest @ products.dual(lowest)) / 2
+    return _at(products, loss, C, w), lower
+
+
+def _at(products: Products, loss: Loss, C: float, w: Array) -> _Point:
+    scores = products.scores(w)
+    if not np.isfinite(scores).all():
+        raise ValueError("The decision values are not finite: scale the features, or choose a smaller C.")
+    return _point(loss, C, w, scores, float(w @ products.dual(w, scores)))
 
 
 def _point(loss: Loss, C: float, w: Array, scores: Array, square: float) -> _Point:

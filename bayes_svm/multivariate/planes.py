@@ -66,7 +66,9 @@ class Planes:
         self.idle = np.where((self.alpha > 0) | (self.near > 0), 0, self.idle + 1)
         return self.alpha
 
-    def project(self, C: float, dual: Array, square: float, value: float, lower: float) -> Array:
+    def project(
+        self, C: float, dual: Array, square: float, value: float, lower: float
+    ) -> tuple[Array, Array]:
         r"""Coefficients of the point nearest to a centre where the bound of F closes a share of the gap.
 
         .. math:: \min_w \; \tfrac12 |w|^2 + C \max(0, \max_k \ell_k - v_k'w)
@@ -84,8 +86,16 @@ class Planes:
             Squared length of the centre.
         value, lower : float
             F at the centre, and a lower bound of F.
+
+        Returns
+        -------
+        near : array of shape (n_planes,)
+            Coefficients of the point.
+        highest : array of shape (n_planes,)
+            Of all that were tried, the ones that bound F best.
         """
         inner = self.vectors.times(dual)
+        highest, bound_of_highest = self.alpha, -np.inf
         too_far, too_near = 0.0, np.inf
         for _ in range(TRIALS):
             shrunk = 1.0 + self.rho
@@ -93,7 +103,10 @@ class Planes:
             self.near = solve_simplex_qp(self.gram, linear, C, _within(self.near, C))
             products = self.gram @ self.near
             length = float(self.near @ products)
-            lower = max(lower, float(self.near @ self.level) - length / 2)
+            below = float(self.near @ self.level) - length / 2
+            if below > bound_of_highest:
+                highest, bound_of_highest = self.near, below
+            lower = max(lower, below)
             length += 2 * self.rho * float(self.near @ inner) + self.rho**2 * square
             height = float((self.level - (products + self.rho * inner) / shrunk).max())
             bound = length / shrunk**2 / 2 + C * max(0.0, height)
@@ -107,8 +120,8 @@ class Planes:
                 self.rho = min(4.0 * self.rho, FARTHEST)
             else:
                 self.rho = np.sqrt(too_far * too_near) if too_far > 0 else max(self.rho / 4.0, 1 / FARTHEST)
-        self.idle = np.where(self.near > 0, 0, self.idle + 1)
-        return self.near
+        self.idle = np.where((self.near > 0) | (highest > 0), 0, self.idle + 1)
+        return self.near, highest
 
     def drop_idle(self) -> None:
         """Forget planes that have long been of no use: the bound stays as it is."""

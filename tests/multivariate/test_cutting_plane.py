@@ -78,10 +78,10 @@ def test_the_projection_is_the_nearest_point_below_a_level():
         return w @ w / 2 + 0.2 * max(0.0, (planes.level - planes.vectors.times(w)).max())
 
     lowest, value = bound(planes.vectors.combined(planes.solve(0.2))), bound(centre)
-    alpha = planes.project(0.2, centre, centre @ centre, value, -np.inf)
-    combined = planes.vectors.combined(alpha)
-    found = (combined + planes.rho * centre) / (1 + planes.rho)
-    lower = alpha @ planes.level - combined @ combined / 2
+    near, highest = planes.project(0.2, centre, centre @ centre, value, -np.inf)
+    found = (planes.vectors.combined(near) + planes.rho * centre) / (1 + planes.rho)
+    combined = planes.vectors.combined(highest)
+    lower = highest @ planes.level - combined @ combined / 2
     assert lower <= lowest * (1 + 1e-12)
     share = (bound(found) - lower) / (value - lower)
     assert LOW - 0.01 <= share <= HIGH + 0.01
