@@ -141,12 +141,6 @@ def minimise(
     )
 
 
-def _finite(scores: Array) -> Array:
-    if not np.isfinite(scores).all():
-        raise ValueError("The decision values are not finite: scale the features, or choose a smaller C.")
-    return scores
-
-
 def _lowest(planes: Planes, products: Products, loss: Loss, C: float) -> tuple[_Point, float]:
     """The point where the bound is least, and that minimum."""
     alpha = planes.solve(C)
