@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,7 +168,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     0.023
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
         "degree": [Interval(Real, 0.0, None, closed="left")],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -199,7 +199,7 @@ class AggregationTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     [0]
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "weights": ["array-like", None],
         "hypersphere": ["boolean"],
         "unknown": "no_validation",

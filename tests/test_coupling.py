@@ -25,7 +25,7 @@ from bayes_svm.coupling import LEAST, couple
 X, Y = three_classes(60)
 
 
-@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")  # some checks' labels are noise
 @parametrize_with_checks([PairwiseCouplingClassifier(), PairwiseCouplingClassifier(LogisticRegression())])
 def test_check_estimator(estimator, check):
     check(estimator)

@@ -78,7 +78,7 @@ def test_values_that_do_not_separate_give_the_prior_and_a_warning(values):
     assert (link.slope, link.offset) == (0.0, pytest.approx(logit(prior)))
 
 
-@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")  # they are noise
 @pytest.mark.parametrize("seed", range(20))
 def test_the_slope_is_never_negative(seed):
     noise = np.random.default_rng(seed).normal(size=80)

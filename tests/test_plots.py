@@ -30,7 +30,7 @@ from bayes_svm.plots import (  # noqa: E402
     ThresholdDisplay,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* deprecated - use:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.* deprecated - use:DeprecationWarning")  # as above
 
 X, Y = make_classification(120, flip_y=0.2, random_state=0)
 PLANE, SIDE = noisy(60, 2)
@@ -126,7 +126,7 @@ def test_moderation_of_a_data_frame_on_given_axes():
         (LogisticRegression(), X[:, :2], Y, "no posterior_variance"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")  # labels that X says nothing of
 def test_what_moderation_does_not_draw(model, data, labels, message):
     with pytest.raises(ValueError, match=message):
         ModerationDisplay.from_estimator(model.fit(data, labels), data, labels)

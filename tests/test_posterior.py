@@ -136,7 +136,7 @@ def test_blocks_make_no_difference(monkeypatch):
     np.testing.assert_allclose(posterior.variance(X), whole, rtol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")  # of which the error tells
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 def test_a_variance_that_overflows_is_an_error_and_not_nan(kernel):
     X, y = noisy()

@@ -21,7 +21,7 @@ def test_check_estimator(estimator, check):
     check(estimator)
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # the checks are only named here
 def test_both_checks_that_weights_are_repeated_rows_are_among_them():
     names = {getattr(check, "func", check).__name__ for _, check in estimator_checks_generator(BayesSVC())}
     assert {

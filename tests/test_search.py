@@ -332,7 +332,7 @@ def test_a_pipeline_of_one_step_and_one_of_text():
     assert list(search.predict(texts)) == list(labels)
 
 
-@pytest.mark.filterwarnings("ignore:The solution is not exact")
+@pytest.mark.filterwarnings("ignore:The solution is not exact")  # a sigmoid kernel has no optimum
 def test_without_an_optimum_settings_do_not_start_from_each_other():
     X, y = noisy()
     model = BayesSVC(kernel="sigmoid", gamma=2.0)

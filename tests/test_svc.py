@@ -249,8 +249,7 @@ def test_the_number_of_threads_changes_no_bit():
     assert one.tobytes() == two.tobytes()
 
 
-@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
-@pytest.mark.filterwarnings("ignore:.*probability.*:FutureWarning")
+@pytest.mark.filterwarnings("ignore:.*probability.*:FutureWarning")  # SVC's, from scikit-learn 1.9 on
 @pytest.mark.parametrize("C", [1.0, 10.0])
 def test_digits_are_better_calibrated_than_by_scikit_learn(C):
     X, y = load_digits(return_X_y=True)
@@ -341,7 +340,7 @@ def test_a_parameter_out_of_range_is_named(parameters):
         BayesSVC(**parameters).fit(*noisy())
 
 
-@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")  # two steps are no machine
 def test_too_few_steps_warn_with_the_gap_and_what_to_do():
     message = (
         "stopped after max_iter=2 .* raise max_iter, scale the features, or lower C.* relative duality gap"

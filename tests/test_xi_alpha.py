@@ -193,7 +193,7 @@ def test_span_is_closer_than_xi_alpha():
     assert abs(span_estimate(svc, X, y).error - exact) < 0.3 * abs(xi_alpha(svc, X, y).error - exact)
 
 
-@pytest.mark.filterwarnings("ignore:The solution is not exact")
+@pytest.mark.filterwarnings("ignore:The solution is not exact")  # it is refused
 def test_span_of_an_inexact_solution_is_refused():
     X, y = noisy()
     with pytest.raises(ValueError, match="exact set of free points: stopped after max_iter=2"):

@@ -14,6 +14,7 @@ the same on every machine, and maximal up to rounding.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -221,7 +222,7 @@ def _lowest(values: Array, ascending: Array, number: int) -> Array:
 
 
 @dataclass(frozen=True)
-class _Stratified:
+class _Stratified(ABC):
     """The best labelling of every contingency table: Algorithm 2, given the sorted scores.
 
     ``lost[a]`` and ``gained[b]`` are what a table adds to the loss: minus twice the sum of the
@@ -238,8 +239,9 @@ class _Stratified:
         loss, a, b = self._best_table(lost, gained, negatives[::-1])
         return loss, self.split.coefficients(scores, positives, negatives, a, b, self._share(a, b))
 
+    @abstractmethod
     def _best_table(self, lost: Array, gained: Array, negatives: Array) -> tuple[float, int, int]:
-        raise NotImplementedError
+        """Largest sum of loss, ``lost[a]`` and ``gained[b]``, and the table (a, b) it belongs to."""
 
     def _share(self, a: int, b: int) -> float:
         """What a negative counts that is labelled 1."""

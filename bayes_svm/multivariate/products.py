@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -47,16 +48,15 @@ class Products(Protocol):
         ...
 
 
-class _Primal:
+class _Primal(ABC):
     """Weights of features, the last of them of a constant feature unless that is 0."""
 
     constant: float
-    sparse = False
 
     @property
+    @abstractmethod
     def n_weights(self) -> int:
         """Length of the weights w."""
-        raise NotImplementedError
 
     def scores(self, w: Array) -> Array:
         values = self._rows_times(w[: self.n_weights - 1] if self.constant else w)
@@ -69,11 +69,13 @@ class _Primal:
     def dual(self, w: Array, scores: Array | None = None) -> Array:
         return w
 
+    @abstractmethod
     def _rows_times(self, w: Array) -> Array:
-        raise NotImplementedError
+        """The rows times the weights of the features."""
 
+    @abstractmethod
     def _transposed_times(self, c: Array) -> Array:
-        raise NotImplementedError
+        """The sum of the rows, each ``c_i`` times."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class LinearProducts(_Primal):
         return int(self.X.shape[1]) + (self.constant != 0)
 
     @property
-    def sparse(self) -> bool:  # type: ignore[override]
+    def sparse(self) -> bool:
         """Whether X is."""
         return bool(issparse(self.X))
 
@@ -166,6 +168,8 @@ class DaskProducts(_Primal):
         persisted.
     constant : float
     """
+
+    sparse = False
 
     def __init__(self, X: Any, constant: float = 1.0) -> None:
         if any(np.isnan(size) for size in X.chunks[0]):

@@ -79,8 +79,9 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
 def as_notes(notes: list[str]) -> Iterator[None]:
     """Collect warnings meant for users as notes of the report, one line each."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # deprecations are for developers
         warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("always", RuntimeWarning)
         yield
     notes.extend(" ".join(str(one.message).split()) for one in caught)
 

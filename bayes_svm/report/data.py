@@ -167,7 +167,7 @@ def _parse(text: str, name: str) -> pd.DataFrame:
             0
         ]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # a column of several kinds is text
             # index_col=False: rows longer than the header would otherwise silently move the columns.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(io.StringIO(text), index_col=False)

@@ -27,7 +27,7 @@ from bayes_svm.decision.risk_coverage import guaranteed_threshold, risk_upper_bo
 X, Y = make_classification(600, flip_y=0.1, random_state=0)
 
 
-@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")  # some checks' labels are noise
 @parametrize_with_checks(
     [RejectOptionClassifier(LogisticRegression()), RejectOptionClassifier(BayesSVC(kernel="linear"))]
 )

@@ -33,7 +33,7 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(readings, "PART", 32)
 
 
-def same(one, other):
+def assert_same(one, other):
     assert one.decision_values.tobytes() == other.decision_values.tobytes()
     assert one.gap.tobytes() == other.gap.tobytes()
     np.testing.assert_array_equal(one.status, other.status)
@@ -56,7 +56,7 @@ def test_a_cluster_gives_the_serial_numbers_and_is_sent_the_tableau_once(client,
     monkeypatch.setattr(type(client), "scatter", recorded)
     with joblib.parallel_config(backend="dask"):
         spread = leave_one_out(MACHINE, X, Y, n_jobs=-1)
-    same(spread, serial)
+    assert_same(spread, serial)
     assert (serial.status == "path").sum() > 40  # several parts of several batches
     assert sent.count("Rows") == 1
     assert sent.count("PathBase") == 1
@@ -77,7 +77,7 @@ def test_a_worker_that_is_killed_loses_nothing(client, small_batches, monkeypatc
     with joblib.parallel_config(backend="dask"):
         spread = leave_one_out(MACHINE, X, Y, n_jobs=-1)
     assert os.path.exists(mark)
-    same(spread, serial)
+    assert_same(spread, serial)
 
 
 def test_data_that_a_cluster_lost_are_sent_again(client, small_batches, monkeypatch):
@@ -102,7 +102,7 @@ def test_data_that_a_cluster_lost_are_sent_again(client, small_batches, monkeypa
     monkeypatch.setattr(parallel, "Parallel", LosesOnce)
     with joblib.parallel_config(backend="dask"):
         spread = leave_one_out(MACHINE, X, Y, n_jobs=-1)
-    same(spread, serial)
+    assert_same(spread, serial)
     assert started[1] == started[0]
     assert sent.count("Rows") == 2
 
@@ -131,11 +131,11 @@ def test_a_cluster_of_one_worker_gives_the_serial_numbers(small_batches):
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
     ):
-        same(leave_one_out(MACHINE, X, Y, n_jobs=-1), serial)
+        assert_same(leave_one_out(MACHINE, X, Y, n_jobs=-1), serial)
 
 
 def test_processes_give_the_serial_numbers_too(small_batches):
     serial = leave_one_out(MACHINE, X, Y, cv=10)
     with joblib.parallel_config(backend="loky"):
         spread = leave_one_out(MACHINE, X, Y, cv=10, n_jobs=2)
-    same(spread, serial)
+    assert_same(spread, serial)

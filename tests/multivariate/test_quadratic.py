@@ -19,7 +19,7 @@ def gap(gram, level, C, alpha):
     return C * max(0.0, reduced.max()) - reduced @ alpha
 
 
-def is_optimal(gram, level, C, alpha, relative=1e-11):
+def assert_optimal(gram, level, C, alpha, relative=1e-11):
     assert np.all(alpha >= 0)
     assert alpha.sum() <= C * (1 + 1e-12)
     size = C * np.abs(level).max() + C**2 * np.abs(gram).max()
@@ -44,7 +44,7 @@ def programs(draw):
 @given(program=programs())
 def test_the_optimality_conditions_hold(program):
     gram, level, C = program
-    is_optimal(gram, level, C, solve_simplex_qp(gram, level, C))
+    assert_optimal(gram, level, C, solve_simplex_qp(gram, level, C))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -64,7 +64,7 @@ def test_the_value_of_a_general_solver_is_reached(seed):
     found = solve_simplex_qp(gram, level, C)
     assert objective(gram, level, found) == pytest.approx(-other.fun, rel=1e-7)
     assert objective(gram, level, found) >= -other.fun - 1e-12
-    is_optimal(gram, level, C, found)
+    assert_optimal(gram, level, C, found)
 
 
 @settings(max_examples=150, deadline=None)
@@ -73,7 +73,7 @@ def test_from_any_start_the_same_value(program, seed):
     gram, level, C = program
     start = np.random.default_rng(seed).dirichlet(np.ones(len(level) + 1))[1:] * C
     warm = solve_simplex_qp(gram, level, C, start)
-    is_optimal(gram, level, C, warm)
+    assert_optimal(gram, level, C, warm)
     cold = objective(gram, level, solve_simplex_qp(gram, level, C))
     size = C * np.abs(level).max() + C**2 * np.abs(gram).max()
     assert abs(objective(gram, level, warm) - cold) <= 1e-11 * size
