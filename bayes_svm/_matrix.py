@@ -24,15 +24,13 @@ def block(matrix, rows, columns):
 
 
 @compiled
-def largest_sum(matrix, weights):
-    """``max(abs(matrix) @ abs(weights))`` of a symmetric matrix: what sums over it round at."""
+def largest_sum(matrix, rows, weights):
+    """``max(abs(weights) @ abs(matrix[rows]))``."""
     sums = np.zeros(matrix.shape[1])
-    for j in range(weights.shape[0]):
-        weight = abs(weights[j])
-        if weight > 0.0:
-            row = matrix[j]
-            for i in range(sums.shape[0]):
-                sums[i] += weight * abs(row[i])
+    for a in range(rows.shape[0]):
+        row, weight = matrix[rows[a]], abs(weights[a])
+        for i in range(sums.shape[0]):
+            sums[i] += weight * abs(row[i])
     largest = 0.0
     for i in range(sums.shape[0]):
         if sums[i] > largest:
@@ -62,26 +60,35 @@ def smallest_of_rows(matrix, rows):
     return out
 
 
-def symmetric_product(matrix: Array, weights: Array) -> Array:
-    """``matrix @ weights`` of a symmetric matrix, reading only the rows whose weight is not 0."""
-    product: Array = _sum_of_rows(matrix, weights, np.flatnonzero(weights))
-    return product
+@compiled
+def sums_of_rows(matrix, rows):
+    """``matrix[rows].sum(axis=1)``."""
+    out = np.zeros(rows.shape[0])
+    for a in range(rows.shape[0]):
+        row = matrix[rows[a]]
+        for i in range(row.shape[0]):
+            out[a] += row[i]
+    return out
 
 
 @compiled
-def _sum_of_rows(matrix, weights, used):
-    """``weights[used] @ matrix[used]``, four rows at a time."""
+def sum_of_rows(matrix, rows, weights):
+    """``weights @ matrix[rows]``, four rows at a time."""
     out = np.zeros(matrix.shape[1])
     a = 0
-    while a + 4 <= used.shape[0]:
-        j_0, j_1, j_2, j_3 = used[a], used[a + 1], used[a + 2], used[a + 3]
-        row_0, row_1, row_2, row_3 = matrix[j_0], matrix[j_1], matrix[j_2], matrix[j_3]
-        w_0, w_1, w_2, w_3 = weights[j_0], weights[j_1], weights[j_2], weights[j_3]
+    while a + 4 <= rows.shape[0]:
+        row_0, row_1, row_2, row_3 = (
+            matrix[rows[a]],
+            matrix[rows[a + 1]],
+            matrix[rows[a + 2]],
+            matrix[rows[a + 3]],
+        )
+        w_0, w_1, w_2, w_3 = weights[a], weights[a + 1], weights[a + 2], weights[a + 3]
         for i in range(out.shape[0]):
             out[i] += (w_0 * row_0[i] + w_1 * row_1[i]) + (w_2 * row_2[i] + w_3 * row_3[i])
         a += 4
-    while a < used.shape[0]:
-        row, weight = matrix[used[a]], weights[used[a]]
+    while a < rows.shape[0]:
+        row, weight = matrix[rows[a]], weights[a]
         for i in range(out.shape[0]):
             out[i] += weight * row[i]
         a += 1

@@ -15,7 +15,7 @@ _FLAT = 1e-12  # curvature below which a pair counts as flat, as LIBSVM's TAU
 
 
 @compiled
-def _working_pair(K, gradient, beta, lower, upper):
+def _working_pair(rows, place, diagonal, gradient, beta, lower, upper):
     """Pair (i, j) to move along (+1, -1), and the violation of optimality it leaves."""
     n = beta.shape[0]
     first, steepest = -1, -np.inf
@@ -25,15 +25,15 @@ def _working_pair(K, gradient, beta, lower, upper):
     second, best_gain, flattest = -1, 0.0, np.inf
     if first < 0:
         return -1, -1, 0.0
-    row = K[first]
-    diagonal = row[first]
+    row = rows[place[first]]
+    own = diagonal[first]
     for k in range(n):
         if beta[k] > lower[k]:
             slope = steepest + gradient[k]
             if -gradient[k] < flattest:
                 flattest = -gradient[k]
             if slope > 0:
-                curvature = diagonal + K[k, k] - 2.0 * row[k]
+                curvature = own + diagonal[k] - 2.0 * row[k]
                 gain = slope * slope / max(curvature, _FLAT)
                 if gain > best_gain:
                     second, best_gain = k, gain
@@ -43,10 +43,11 @@ def _working_pair(K, gradient, beta, lower, upper):
 
 
 @compiled
-def minimise(K, beta, gradient, lower, upper, tolerance, max_steps):
+def minimise(rows, place, diagonal, beta, gradient, lower, upper, tolerance, max_steps):
     """Move pairs until no pair violates optimality by more than ``tolerance``.
 
-    ``beta`` and ``gradient = K beta - q`` are updated in place.
+    ``beta`` and ``gradient = K beta - q`` are updated in place. ``rows[place[i]]`` is the row i of K;
+    only those of points whose bounds differ are read.
 
     Returns
     -------
@@ -54,10 +55,11 @@ def minimise(K, beta, gradient, lower, upper, tolerance, max_steps):
     """
     n = beta.shape[0]
     for step in range(max_steps):
-        i, j, violation = _working_pair(K, gradient, beta, lower, upper)
+        i, j, violation = _working_pair(rows, place, diagonal, gradient, beta, lower, upper)
         if i < 0 or violation <= tolerance:
             return violation, step
-        curvature = max(K[i, i] + K[j, j] - 2.0 * K[i, j], _FLAT)
+        row_i, row_j = rows[place[i]], rows[place[j]]
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], _FLAT)
         amount = (gradient[j] - gradient[i]) / curvature
         # Bounds are assigned, not added up to: a point at its bound is there exactly.
         if amount >= upper[i] - beta[i] or amount >= beta[j] - lower[j]:
@@ -72,8 +74,7 @@ def minimise(K, beta, gradient, lower, upper, tolerance, max_steps):
         else:
             beta[i] += amount
             beta[j] -= amount
-        row_i, row_j = K[i], K[j]
         for k in range(n):
             gradient[k] += amount * (row_i[k] - row_j[k])
-    i, j, violation = _working_pair(K, gradient, beta, lower, upper)
+    i, j, violation = _working_pair(rows, place, diagonal, gradient, beta, lower, upper)
     return violation, max_steps

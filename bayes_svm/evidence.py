@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 
-from bayes_svm._matrix import block, mirror_lower
+from bayes_svm._matrix import mirror_lower
 from bayes_svm._memory import require_bytes
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.leave_one_out import warn_if_inexact
@@ -17,7 +17,6 @@ from bayes_svm.machine import Machine, machine_of
 from bayes_svm.posterior import curvature_slope, is_definite, posterior_of
 from bayes_svm.problem import DualProblem, Indices, bound_slack
 from bayes_svm.solution import DualSolution
-from bayes_svm.tableau import FreeSystem
 
 __all__ = ["Evidence", "evidence_of", "log_evidence"]
 
@@ -149,7 +148,7 @@ def _of_problem(machine: Machine, problem: DualProblem, solution: DualSolution, 
     used = np.unique(np.concatenate([determinant.points, np.flatnonzero(beta), pins]))
     moves = np.where(np.isin(np.arange(len(beta)), solution.free), 0.0, beta)  # of beta with log C
     bounded = np.flatnonzero(moves)
-    push = block(problem.gram, used, bounded) @ moves[bounded]
+    push = problem.gram.block(used, bounded) @ moves[bounded]
     change = _change(problem, solution, used, pins, push, -float(moves.sum()))
     gradient: Gradient = {
         "C": lam * norm
@@ -180,7 +179,7 @@ class _Determinant:
         size = len(curvature)
         require_bytes(24 * size**2, f"The evidence of {size} points near the margin", "Fit on fewer points.")
         root = np.sqrt(curvature * C)
-        gram = block(problem.gram, self.points, self.points)
+        gram = problem.gram.block(self.points, self.points)
         definite = machine.kernel.positive_semidefinite or size == 0 or is_definite(gram)
         system = root[:, None] * gram * root
         system[np.diag_indices(size)] += 1.0
@@ -227,9 +226,9 @@ def _change(
     """
     if not solution.n_free:
         return push - push[np.searchsorted(used, pins)].mean()
-    system = FreeSystem(problem.gram, pins, problem.shift)
+    system = problem.free_system(pins)
     beta, intercept = system.solve(-push[np.searchsorted(used, pins)], total)
-    return np.asarray(push + block(problem.gram, used, pins) @ beta + intercept)
+    return np.asarray(push + problem.gram.block(used, pins) @ beta + intercept)
 
 
 def _kernel_derivatives(machine: Machine, problem: DualProblem, used: Indices) -> dict[str, Array]:

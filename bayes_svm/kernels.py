@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 KernelFunction = Callable[[Any, Any], Any]
 
 TILE = 256  # rows and columns of a kernel matrix computed at a time: they stay in the cache
+ROWS = 64  # rows computed at a time where not all are: a multiple of what any BLAS takes at once
 FEW = 16  # rows whose kernel matrix is computed for its diagonal: a call costs more than the rest of it
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
@@ -198,20 +199,57 @@ class Kernel:
         size = X.shape[0]
         gram = np.empty((size + n_null, size + n_null))
         gram[size:] = gram[:, size:] = 0.0
-        lengths = squared_lengths(X) if self.function == "rbf" else np.zeros(size)
+        lengths = self._lengths(X)
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, size, TILE):
                 rows = slice(start, min(start + TILE, size))
                 for first in range(start, size, TILE):
                     columns = slice(first, min(first + TILE, size))
-                    tile = X[rows] @ X[columns].T
-                    tile = tile.toarray() if sparse.issparse(tile) else tile
-                    self._from_inner_products(tile, lengths[rows], lengths[columns])
+                    tile = self._tile(X[rows], X[columns], lengths[rows], lengths[columns])
                     if first == start:
                         tile = np.triu(tile) + np.triu(tile, 1).T
                     gram[rows, columns] = tile
                     gram[columns, rows] = tile.T
         return self._finite(gram)
+
+    def rows(self, X: Any, points: NDArray[np.intp], out: Array) -> None:
+        """Write the kernel values between some of the points of X and all of them to ``out``.
+
+        The bits of a row do not depend on the others: a product of matrices may round otherwise in
+        the last rows of a block that is not full, so that each is.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+        points : array of shape (n_points,)
+        out : array of shape (n_points, n_samples)
+
+        Raises
+        ------
+        ValueError
+            If a value is not finite.
+        """
+        lengths, size = self._lengths(X), X.shape[0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, len(points), ROWS):
+                chosen = np.resize(points[start : start + ROWS], ROWS)
+                left, n_new = X[chosen], min(ROWS, len(points) - start)
+                for first in range(0, size, TILE):
+                    columns = slice(first, min(first + TILE, size))
+                    tile = self._tile(left, X[columns], lengths[chosen], lengths[columns])
+                    out[start : start + n_new, columns] = tile[:n_new]
+                self._finite(out[start : start + n_new])
+
+    def _lengths(self, X: Any) -> Array:
+        """Squared lengths where the kernel is of distances."""
+        return squared_lengths(X) if self.function == "rbf" else np.zeros(X.shape[0])
+
+    def _tile(self, left: Any, right: Any, left_lengths: Array, right_lengths: Array) -> Array:
+        """Kernel values between two blocks of rows, given their squared lengths."""
+        tile = left @ right.T
+        tile = tile.toarray() if sparse.issparse(tile) else tile
+        self._from_inner_products(tile, left_lengths, right_lengths)
+        return tile
 
     def _from_inner_products(self, tile: Array, left: Array, right: Array) -> None:
         """Turn inner products into kernel values in place, given the squared lengths."""

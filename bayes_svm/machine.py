@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -18,8 +18,9 @@ from sklearn.utils.validation import _check_sample_weight
 
 from bayes_svm._matrix import block
 from bayes_svm._memory import require_bytes
+from bayes_svm.kernel_matrix import FEWER_POINTS, KernelMatrix
 from bayes_svm.kernels import Kernel, make_symmetric, resolve_gamma, summed_entries
-from bayes_svm.problem import FEWER_POINTS, DualProblem, copies_of_weight, first_occurrences, is_convex
+from bayes_svm.problem import DualProblem, copies_of_weight, first_occurrences, is_convex
 from bayes_svm.solution import DualSolution, solve
 
 __all__ = [
@@ -59,7 +60,7 @@ class Machine:
         Sample weights.
     row_bound : array of shape (n_samples,)
         ``C * sample_weight * class_weight``.
-    gram : array of shape (n_distinct + n_null, n_distinct + n_null)
+    gram : KernelMatrix
         Kernel values between the distinct rows of positive weight, and of a null point.
     row_of : array of shape (n_samples,)
         The distinct row of each sample, -1 for weight zero.
@@ -78,11 +79,14 @@ class Machine:
     kernel: Kernel
     weight: Array
     row_bound: Array
-    gram: Array
+    gram: KernelMatrix
     row_of: Indices
     convex: bool
     n_null: int = 0
     one_vs_one: bool = False
+    _last_problem: list[tuple[int, DualProblem]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def build(
@@ -110,18 +114,19 @@ class Machine:
             _require_memory(2 * len(used))
             gram_used = np.ascontiguousarray(X[np.ix_(used, used)])
             distinct, number = first_occurrences(gram_used)
-            gram = block(gram_used, distinct, distinct)
-            same_point = np.array_equal(gram_used, gram[np.ix_(number, number)])
+            values = block(gram_used, distinct, distinct)
+            same_point = np.array_equal(gram_used, values[np.ix_(number, number)])
             if not same_point:  # equal rows of unequal columns: not one point after all
-                distinct, number, gram = np.arange(len(used)), np.arange(len(used)), gram_used
-            make_symmetric(gram, str(kernel))
+                distinct, number, values = np.arange(len(used)), np.arange(len(used)), gram_used
+            make_symmetric(values, str(kernel))
+            gram = KernelMatrix.of(values)
         else:
             distinct, number = first_occurrences(X[used])
             _require_memory(len(distinct))
-            gram = kernel.gram(X[used[distinct]], n_null)
+            gram = KernelMatrix(kernel, X[used[distinct]], n_null)
         row_of = np.full(X.shape[0], -1, dtype=np.intp)
         row_of[used] = number
-        convex = kernel.positive_semidefinite or is_convex(gram)
+        convex = kernel.positive_semidefinite or is_convex(gram.whole())
         return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, convex, n_null, one_vs_one)
 
     @property
@@ -140,8 +145,14 @@ class Machine:
         """The k-th dual problem.
 
         Two classes: class 1 against class 0. More: class k against the rest; or the k-th pair,
-        the first of the pair positive, as in :class:`sklearn.svm.SVC`.
+        the first of the pair positive, as in :class:`sklearn.svm.SVC`. The last one asked for is
+        kept, with what it has factorised.
         """
+        if not self._last_problem or self._last_problem[0][0] != k:
+            self._last_problem[:] = [(k, self._make_problem(k))]
+        return self._last_problem[0][1]
+
+    def _make_problem(self, k: int) -> DualProblem:
         row_of = self.row_of
         if self.n_problems == 1:
             positive = self.y == 1
@@ -168,8 +179,10 @@ class Machine:
         support = np.flatnonzero(beta)
         other = np.flatnonzero(~used & (self.row_of >= 0))
         if len(other):
-            summed = np.bincount(self.row_of[support], weights=beta[support], minlength=len(self.gram))
-            values[other] = (self.gram @ summed)[self.row_of[other]] + solution.intercept
+            summed: Array = np.bincount(
+                self.row_of[support], weights=beta[support], minlength=len(self.gram)
+            ).astype(float)
+            values[other] = self.gram.product(summed)[self.row_of[other]] + solution.intercept
         absent = np.flatnonzero(self.row_of < 0)
         if len(absent):
             values[absent] = solution.intercept

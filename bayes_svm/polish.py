@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import DONE, NEVER, NO_WAY_ON, Base, Motion, Scratch, State, enter_each, follow
-from bayes_svm._matrix import symmetric_product
 from bayes_svm.problem import DualProblem, Indices, snapped
-from bayes_svm.tableau import FreeSystem, Tableau, flat_curvature, independent_points
+from bayes_svm.tableau import Tableau, flat_curvature, independent_points
 
 __all__ = [
     "Polished",
@@ -116,7 +115,7 @@ def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) 
     try:
         for _ in range(MAX_ROUNDS):
             beta, free = _independent_free(problem, beta)
-            gradient = symmetric_product(gram, beta) - targets
+            gradient = gram.product(beta) - targets
             if len(free) == 0:
                 free = _first_to_move(beta, gradient, lower, upper)
                 if len(free) == 0:
@@ -156,9 +155,9 @@ def _independent_free(problem: DualProblem, beta: Array) -> tuple[Array, Indices
 
 def _exchanged(problem: DualProblem, beta: Array, free: Indices, dependent: Indices) -> Array:
     """One exchange for each dependent point; the last ones can be lost in the rounding of the first."""
-    gram, lower, upper, shift = problem.gram, problem.lower, problem.upper, problem.shift
-    tableau = Tableau.sweep(gram, FreeSystem(gram, free, shift), dependent)
-    flat = flat_curvature(gram, tableau.rows, shift)
+    lower, upper = problem.lower, problem.upper
+    tableau = Tableau.sweep(problem.gram, problem.free_system(free), dependent)
+    flat = flat_curvature(problem.gram, tableau.rows, problem.shift)
     if np.any(tableau.W.diagonal()[len(free) : -1] < -INDEFINITE * flat[len(free) :]):
         raise np.linalg.LinAlgError("the kernel is not positive semi-definite")
     rows, capacity = tableau.rows, 2 * len(free) + 4
@@ -194,7 +193,7 @@ def _round(
     near = violated | (np.abs(residual) <= max(0.1, 20 * violation))
     near[free] = False
     near &= upper > lower
-    system = FreeSystem(problem.gram, free, problem.shift)
+    system = problem.free_system(free)
     tableau = Tableau.sweep(problem.gram, system, np.flatnonzero(near))
     rows, n_free = tableau.rows, tableau.n_free
     # What the clipping of an earlier round took; rounding is not worth an event.
@@ -230,7 +229,7 @@ def _round(
 def _resolved(problem: DualProblem, targets: Array, beta: Array, free: Indices) -> tuple[Array, Array]:
     """Coefficients of the free points solved anew, and the residual of every point."""
     beta, intercept = coefficients_of_partition(problem, targets, beta, free)
-    return beta, symmetric_product(problem.gram, beta) + intercept - targets
+    return beta, problem.gram.product(beta) + intercept - targets
 
 
 def _if_optimal(problem: DualProblem, targets: Array, beta: Array, free: Indices) -> Array | None:
@@ -246,10 +245,10 @@ def coefficients_of_partition(
     problem: DualProblem, targets: Array, beta: Array, free: Indices
 ) -> tuple[Array, float]:
     """Coefficients and intercept with residual zero on ``free``, the other points left where they are."""
-    system = FreeSystem(problem.gram, free, problem.shift)
+    system = problem.free_system(free)
     beta = beta.copy()
     beta[free] = 0.0
     fixed = np.flatnonzero(beta)
-    rest = targets[free] - problem.gram[np.ix_(free, fixed)] @ beta[fixed]
+    rest = targets[free] - problem.gram.block(free, fixed) @ beta[fixed]
     beta[free], intercept = system.solve(rest, -beta.sum())
     return np.clip(beta, problem.lower, problem.upper), intercept

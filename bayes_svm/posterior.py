@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cholesky, eigh, eigvalsh, qr, solve_triangular
 from scipy.special import expit
 
-from bayes_svm._matrix import block, symmetric_product
 from bayes_svm._memory import require_bytes
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.kernels import Kernel
@@ -316,7 +315,7 @@ def posterior_of(
     active = np.flatnonzero(curvature > NEGLIGIBLE * curvature.max())
     if max_rows is not None and len(active) > max_rows:
         # By how dense the data are about them, not in the order of the rows, which is to change nothing.
-        density = symmetric_product(problem.gram, np.ones(len(problem.gram)))[active]
+        density = problem.gram.sums_of(active)
         active = active[np.argsort(density, kind="stable")]
         active = np.sort(active[np.linspace(0, len(active) - 1, max_rows).round().astype(np.intp)])
     first_row = np.full(len(curvature), -1, dtype=np.intp)
@@ -353,13 +352,13 @@ def left_out_variance(machine: Machine, problem: DualProblem, posterior: Posteri
     -------
     array of shape (n_samples,)
     """
-    prior = np.diagonal(problem.gram) / posterior.lam
+    prior = problem.gram.diagonal / posterior.lam
     of_points = np.empty(len(prior))
     step = max(1, BLOCK_BYTES // (8 * max(1, len(posterior.points))))
     for start in range(0, len(prior), step):
         part = np.arange(start, min(start + step, len(prior)))
-        cross = block(problem.gram, part, posterior.points)
-        of_points[part] = posterior.variance_of(np.diagonal(problem.gram)[part], cross)
+        cross = problem.gram.block(posterior.points, part).T
+        of_points[part] = posterior.variance_of(problem.gram.diagonal[part], cross)
     known = np.zeros(len(prior))
     known[posterior.points] = posterior.curvature / problem.bound[posterior.points]
     used = problem.group >= 0

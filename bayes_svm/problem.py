@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
 
-from bayes_svm._matrix import block
-from bayes_svm._memory import require_bytes
-from bayes_svm.tableau import kernel_shift
+from bayes_svm.kernel_matrix import KernelMatrix
+from bayes_svm.tableau import FreeSystem, kernel_shift
 
 __all__ = [
-    "FEWER_POINTS",
     "DualProblem",
     "bound_slack",
     "copies_of_weight",
@@ -30,7 +28,6 @@ Indices = NDArray[np.intp]
 
 AT_BOUND = 1e-9  # see bound_slack
 UNBOUNDED = 1e300
-FEWER_POINTS = "Fit on fewer points: a stratified subsample, or the rows that matter most."
 CURVATURE_ROUNDING = 1e-9  # negative curvature, relative to the diagonal, that may be rounding
 
 
@@ -124,7 +121,7 @@ class DualProblem:
 
     Parameters
     ----------
-    gram : array of shape (n_points, n_points)
+    gram : KernelMatrix
         Kernel values between the points.
     label : array of shape (n_points,)
         -1 or +1; 0 for a null point, which is then the last.
@@ -139,17 +136,18 @@ class DualProblem:
         optimum to be had, only a stationary point.
     """
 
-    gram: Array
+    gram: KernelMatrix
     label: Array
     bound: Array
     group: Indices
     row_bound: Array
     convex: bool = True
+    _last_system: list[FreeSystem] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def merge(
         cls,
-        gram: Array,
+        gram: KernelMatrix,
         row_of: Indices,
         label: Array,
         row_bound: Array,
@@ -160,7 +158,7 @@ class DualProblem:
 
         Parameters
         ----------
-        gram : array of shape (n_distinct + n_null, n_distinct + n_null)
+        gram : KernelMatrix
             Kernel values between the distinct rows of X, and of null points.
         row_of : array of shape (n_samples,)
             The distinct row each sample has; -1 for rows of weight zero.
@@ -176,10 +174,8 @@ class DualProblem:
         full_group[key >= 0] = group
         bound: Array = np.bincount(group, weights=row_bound[key >= 0], minlength=len(present)).astype(float)
         whole = len(rows) == len(gram) and bool(np.all(rows == np.arange(len(rows))))
-        if not whole:
-            require_bytes(8 * len(rows) ** 2, f"The kernel matrix of {len(rows)} points", FEWER_POINTS)
         return cls(
-            gram=gram if whole else block(gram, rows, rows),
+            gram=gram if whole else gram.take(rows, n_null),
             label=np.append(np.where(present % 2 == 1, 1.0, -1.0), np.zeros(n_null)),
             bound=np.append(bound, np.full(n_null, UNBOUNDED)),
             group=full_group,
@@ -191,6 +187,20 @@ class DualProblem:
     def shift(self) -> float:
         """Constant added to the kernel where a positive definite matrix is needed."""
         return kernel_shift(self.gram)
+
+    def free_system(self, free: Indices) -> FreeSystem:
+        """The factorised system of some free points; that of the last ones asked for is kept.
+
+        The polish, the exact coefficients and the paths of one solution all ask for the same.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the points are dependent.
+        """
+        if not self._last_system or not np.array_equal(self._last_system[0].free, free):
+            self._last_system[:] = [FreeSystem(self.gram, free, self.shift)]
+        return self._last_system[0]
 
     @property
     def lower(self) -> Array:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._matrix import largest_sum, symmetric_product
-from bayes_svm._smo import minimise
 from bayes_svm.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
 from bayes_svm.problem import DualProblem, Indices, bound_slack, snapped
+from bayes_svm.working_set import descend
 
 __all__ = ["DualSolution", "intercept_interval", "pinning_points", "solve"]
 
@@ -192,9 +191,9 @@ def solve(
     """
     lower, upper = problem.lower, problem.upper
     beta = np.zeros(len(problem.label)) if start is None else start.copy()
-    gradient = symmetric_product(problem.gram, beta) - problem.label
+    gradient = problem.gram.product(beta) - problem.label
     budget = max(20_000, 100 * len(beta)) if max_iter < 0 else max_iter
-    violation, steps = minimise(problem.gram, beta, gradient, lower, upper, tol, budget)
+    violation, steps = descend(problem, beta, gradient, tol, budget)
     unpolished = beta, np.flatnonzero((beta > lower) & (beta < upper))
     if not problem.convex:
         return replace(_assemble(problem, *unpolished, steps), reason=NOT_CONVEX)
@@ -204,7 +203,7 @@ def solve(
     attempts: list[DualSolution] = []
     pivots = 0
     for tie_break in TIE_BREAKS:
-        polished = polish(problem, margin_targets(problem.label, tie_break), beta, float(violation))
+        polished = polish(problem, margin_targets(problem.label, tie_break), beta, violation)
         found = polished.reason is None
         beta, free = polished.beta, polished.free
         pivots += polished.pivots
@@ -236,7 +235,7 @@ def _assemble(
 ) -> DualSolution:
     """Intercept, values, and how exact they are, for given coefficients."""
     lower, upper = problem.lower, problem.upper
-    kernel_part = symmetric_product(problem.gram, beta)
+    kernel_part = problem.gram.product(beta)
     low, high = intercept_interval(beta, kernel_part - problem.label, lower, upper)
     intercept = (low + high) / 2
     margin = bound_slack(beta, problem.bound)
@@ -246,7 +245,7 @@ def _assemble(
     total = abs(float(beta.sum()))
     kkt = max(float(residual.max()), total, total / max(float(np.abs(beta).max()), TINY))
     scale = max(1.0, float(np.abs(values).max()))
-    summands = float(largest_sum(problem.gram, beta))
+    summands = problem.gram.largest_sum(beta)
     rounding = EPSILON * max(scale, summands)
     all_rounding = kkt <= ROUNDING_RESIDUAL * scale
     # Large summands leave values on a coarse grid, where a residual of zero means nothing.

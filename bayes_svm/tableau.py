@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from bayes_svm._matrix import block, mirror_lower
+from bayes_svm._matrix import mirror_lower
+from bayes_svm.kernel_matrix import KernelMatrix
 
 __all__ = [
     "FreeSystem",
@@ -29,28 +30,30 @@ DEPENDENT = 1e-10
 STRIP = 256  # rows of the tableau made at a time
 
 
-def kernel_shift(gram: Array) -> float:
+def kernel_shift(gram: KernelMatrix) -> float:
     """Constant to add to a kernel, which coefficients that sum to 0 do not see.
 
     It is of the size of ``k(x, x)``, or of the most negative value if that is larger: a kernel
     positive only for such coefficients (minus a distance, say) becomes so for all.
     """
-    diagonal = np.abs(np.diagonal(gram))
+    diagonal = np.abs(gram.diagonal)
     size = float(np.median(diagonal)) or float(diagonal.mean()) or 1.0
-    return size + 2.0 * max(0.0, -float(gram.min()))
+    # Kernels whose matrix is computed on demand are positive as they are.
+    smallest = 0.0 if gram.on_demand else float(gram.whole().min())
+    return size + 2.0 * max(0.0, -smallest)
 
 
-def flat_curvature(gram: Array, points: Indices, shift: float) -> Array:
+def flat_curvature(gram: KernelMatrix, points: Indices, shift: float) -> Array:
     """Curvature of each point at or below which it is dependent."""
-    return np.asarray(DEPENDENT * (np.diagonal(gram)[points] + shift))
+    return np.asarray(DEPENDENT * (gram.diagonal[points] + shift))
 
 
-def independent_points(gram: Array, candidates: Indices, shift: float) -> Indices:
+def independent_points(gram: KernelMatrix, candidates: Indices, shift: float) -> Indices:
     """A largest numerically independent subset of ``candidates``, by pivoted Cholesky.
 
     Each point is measured against its own length: one outlier does not make all others small.
     """
-    shifted = gram[np.ix_(candidates, candidates)] + shift
+    shifted = gram.block(candidates, candidates) + shift
     length = np.sqrt(np.maximum(np.diagonal(shifted), np.finfo(float).tiny))
     _, order, rank, _ = lapack.dpstrf(shifted / length / length[:, None], tol=DEPENDENT, lower=1)
     return np.sort(candidates[order[:rank] - 1])
@@ -74,10 +77,10 @@ class FreeSystem:
         If the free points are dependent, or the kernel is not positive definite on them.
     """
 
-    def __init__(self, gram: Array, free: Indices, shift: float) -> None:
+    def __init__(self, gram: KernelMatrix, free: Indices, shift: float) -> None:
         self.free = free
         self.shift = shift
-        self.block = block(gram, free, free)
+        self.block = gram.block(free, free)
         self.factor, info = lapack.dpotrf(self.block + shift, lower=1, clean=1)
         if info != 0:
             raise np.linalg.LinAlgError("the kernel is not positive definite on the free points")
@@ -122,7 +125,7 @@ class Tableau:
     W: Array
 
     @classmethod
-    def sweep(cls, gram: Array, system: FreeSystem, others: Indices) -> Tableau:
+    def sweep(cls, gram: KernelMatrix, system: FreeSystem, others: Indices) -> Tableau:
         """Sweep on the free points of ``system``; ``others`` are the rows beside them."""
         n_free, n_other = len(system.free), len(others)
         size = n_free + n_other
@@ -134,13 +137,13 @@ class Tableau:
         W[free, free] -= np.outer(system.ones, system.ones / system.total)
         W[size, free] = W[free, size] = system.ones / system.total
         W[size, size] = system.shift - 1.0 / system.total
-        cross = block(gram, system.free, others) + system.shift
+        cross = gram.block(system.free, others) + system.shift
         lack = 1.0 - system.ones @ cross
         half = lapack.dtrtrs(system.factor, cross, lower=1)[0]
         # In strips of one half: no other array of this size is made, and no work is done twice.
         for first in range(0, n_other, STRIP):
             strip, beyond = slice(first, first + STRIP), slice(first, n_other)
-            values = block(gram, others[strip], others[beyond])
+            values = gram.block(others[strip], others[beyond])
             values += system.shift
             values -= half[:, strip].T @ half[:, beyond]
             values += np.outer(lack[strip], lack[beyond] / system.total)
@@ -154,6 +157,31 @@ class Tableau:
         W[rest, size] = lack / system.total
         return cls(rows=np.concatenate([system.free, others]), n_free=n_free, W=W)
 
+    def extended(self, gram: KernelMatrix, system: FreeSystem, points: Indices, between: Array) -> Tableau:
+        """The same with some more bounded points, last among its rows.
+
+        Parameters
+        ----------
+        gram : KernelMatrix
+        system : FreeSystem
+            What it was swept with.
+        points : array of shape (n_points,)
+        between : array of shape (n_free, n_other)
+            Kernel values between the free points and the other rows.
+        """
+        n_free, old, n_new = self.n_free, len(self.rows), len(points)
+        rows = np.concatenate([self.rows, points])
+        new = columns_outside(
+            gram, system, rows[n_free:], points, np.hstack([between, gram.block(system.free, points)])
+        )
+        W = np.empty((old + n_new + 1, old + n_new + 1))
+        W[:old, :old], W[:old, -1] = self.W[:old, :old], self.W[:old, -1]
+        W[-1, :old], W[-1, -1] = self.W[-1, :old], self.W[-1, -1]
+        W[old:-1] = new
+        W[:n_free, old:-1], W[-1, old:-1] = -new[:, :n_free].T, -new[:, -1]
+        W[n_free:old, old:-1] = new[:, n_free:old].T
+        return Tableau(rows, n_free, W)
+
     @property
     def base_in(self) -> Mask:
         """Which rows are free in the base."""
@@ -163,13 +191,13 @@ class Tableau:
 
 
 def columns_outside(
-    gram: Array, system: FreeSystem, others: Indices, points: Indices, between: Array
+    gram: KernelMatrix, system: FreeSystem, others: Indices, points: Indices, between: Array
 ) -> Array:
     """Tableau rows of bounded points that the tableau does not cover.
 
     Parameters
     ----------
-    gram : array of shape (n_points, n_points)
+    gram : KernelMatrix
     system : FreeSystem
     others : array of shape (n_other,)
         The tableau's rows beside the free points.
@@ -183,7 +211,7 @@ def columns_outside(
         In the order of :meth:`Tableau.sweep`.
     """
     n_free = len(system.free)
-    cross = block(gram, system.free, points) + system.shift
+    cross = gram.block(system.free, points) + system.shift
     lack = 1.0 - system.ones @ cross
     gain = solve_with_factor(system.factor, cross)
     gain += np.outer(system.ones / system.total, lack)
@@ -192,6 +220,6 @@ def columns_outside(
     columns[:, -1] = lack / system.total
     # A bounded point's own weight moves the others as if it came from the free points that
     # stand in for it, and by what they lack.
-    columns[:, n_free:-1] = block(gram, points, others) + (lack / system.total)[:, None]
+    columns[:, n_free:-1] = gram.block(points, others) + (lack / system.total)[:, None]
     columns[:, n_free:-1] -= gain.T @ between
     return columns

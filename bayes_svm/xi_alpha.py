@@ -14,7 +14,6 @@ from bayes_svm.confusion import Confusion, PerClass, decisions_per_class
 from bayes_svm.machine import Machine, machine_of
 from bayes_svm.problem import DualProblem, copies_of_weight
 from bayes_svm.solution import DualSolution, pinning_points
-from bayes_svm.tableau import FreeSystem
 
 __all__ = ["Span", "XiAlpha", "doubtful_rows", "span_estimate", "xi_alpha"]
 
@@ -174,11 +173,11 @@ def doubtful_rows(machine: Machine, solution: DualSolution, factor: float) -> Ma
 def _r_delta_squared(machine: Machine) -> float:
     gram = machine.gram
     if machine.kernel.function == "linear":
-        unit_length = np.allclose(np.diagonal(gram), 1.0, rtol=0, atol=1e-9)
+        unit_length = np.allclose(gram.diagonal, 1.0, rtol=0, atol=1e-9)
         smallest = machine.X.data.min(initial=0.0) if sparse.issparse(machine.X) else machine.X.min()
         if unit_length and smallest >= 0:
             return 1.0
-    return float(np.diagonal(gram).max() - gram.min())
+    return float(gram.diagonal.max() - gram.smallest_of(np.arange(len(gram))).min())
 
 
 def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Span:
@@ -247,11 +246,11 @@ def _squared_spans(problem: DualProblem, solution: DualSolution) -> Array:
     """Squared distance of each point from the affine hull of the (other) free points."""
     gram = problem.gram
     free = pinning_points(solution)
-    system = FreeSystem(gram, free, problem.shift)
-    cross = gram[free] + system.shift
+    system = problem.free_system(free)
+    cross = gram.rows(free) + system.shift
     half = solve_triangular(system.factor, cross, lower=True, check_finite=False)
     lack = 1.0 - system.ones @ cross
-    spans = np.diagonal(gram) + system.shift - np.square(half).sum(axis=0) + lack**2 / system.total
+    spans = gram.diagonal + system.shift - np.square(half).sum(axis=0) + lack**2 / system.total
     inverse = cho_solve((system.factor, True), np.eye(len(free)), check_finite=False)
     pivots = np.diagonal(inverse) - system.ones**2 / system.total
     # One free point alone has no other to be measured from: any amount of b makes up for it.

@@ -3,24 +3,27 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import awkward, noisy
-from bayes_svm._smo import minimise
+from bayes_svm.kernel_matrix import KernelMatrix
 from bayes_svm.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
 from bayes_svm.problem import DualProblem
+from bayes_svm.working_set import descend
 
 
 def problem_of(X, y, C):
-    return DualProblem.merge(rbf_kernel(X), np.arange(len(y)), y.astype(float), np.full(len(y), C))
+    return DualProblem.merge(
+        KernelMatrix.of(rbf_kernel(X)), np.arange(len(y)), y.astype(float), np.full(len(y), C)
+    )
 
 
 def roughly_solved(problem, tolerance):
     beta = np.zeros(len(problem.label))
-    minimise(problem.gram, beta, -problem.label, problem.lower, problem.upper, tolerance, 10**6)
+    descend(problem, beta, -problem.label, tolerance, 10**6)
     return beta
 
 
 def violation_of(problem, targets, polished):
     beta, free = polished.beta, polished.free
-    gradient = problem.gram @ beta - targets
+    gradient = problem.gram.product(beta) - targets
     residual = gradient - gradient[free].mean()
     residual[free] = 0
     return optimality_violation(beta, residual, problem.lower, problem.upper).max()
@@ -48,7 +51,7 @@ def test_the_end_is_the_optimum_wherever_it_starts(start):
 
 def test_dependent_free_points_are_reduced_to_an_independent_set():
     X, y = noisy(n=30, d=2)
-    problem = DualProblem.merge(X @ X.T, np.arange(30), y.astype(float), np.full(30, 1.0))
+    problem = DualProblem.merge(KernelMatrix.of(X @ X.T), np.arange(30), y.astype(float), np.full(30, 1.0))
     beta = np.where(y > 0, 0.5 / (y > 0).sum(), -0.5 / (y < 0).sum())  # all thirty are free
     polished = polish(problem, margin_targets(problem.label, 1e-7), beta, 2.0)
     assert polished.reason is None
@@ -58,7 +61,7 @@ def test_dependent_free_points_are_reduced_to_an_independent_set():
 def test_an_indefinite_kernel_is_a_reason_and_not_an_exception():
     X, y = noisy(n=30)
     K = np.tanh(2.0 * X @ X.T - 1.0)
-    problem = DualProblem.merge(K, np.arange(30), y.astype(float), np.full(30, 1.0))
+    problem = DualProblem.merge(KernelMatrix.of(K), np.arange(30), y.astype(float), np.full(30, 1.0))
     beta = np.where(y > 0, 0.5 / (y > 0).sum(), -0.5 / (y < 0).sum())
     assert "not positive" in polish(problem, problem.label, beta, 2.0).reason
 
@@ -89,6 +92,6 @@ def test_coefficients_of_a_partition_put_its_free_points_on_their_targets():
     inside = (found[free] > problem.lower[free]) & (found[free] < problem.upper[free])
     if inside.all():
         np.testing.assert_allclose(
-            problem.gram[free] @ found + intercept, 1e-3 * problem.label[free], atol=1e-12
+            problem.gram.rows(free) @ found + intercept, 1e-3 * problem.label[free], atol=1e-12
         )
     assert np.all((found >= problem.lower) & (found <= problem.upper))

@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 
 from _data import awkward
+from bayes_svm.kernel_matrix import KernelMatrix
 from bayes_svm.problem import DualProblem, copies_of_weight, first_occurrences
 
 
@@ -30,15 +31,19 @@ def test_stored_zeros_and_repeated_entries_do_not_tell_sparse_rows_apart():
 
 def test_equal_points_merge_and_their_bounds_add_up():
     row_of, label = np.array([0, 0, 1, 0, -1]), np.array([1.0, 1.0, -1.0, -1.0, 1.0])
-    problem = DualProblem.merge(np.eye(2), row_of, label, np.array([1.0, 2.0, 4.0, 8.0, 0.0]))
+    problem = DualProblem.merge(
+        KernelMatrix.of(np.eye(2)), row_of, label, np.array([1.0, 2.0, 4.0, 8.0, 0.0])
+    )
     np.testing.assert_array_equal(problem.label, [-1, 1, -1])
     np.testing.assert_array_equal(problem.bound, [8, 3, 4])
     np.testing.assert_array_equal(problem.group, [1, 1, 2, 0, -1])
-    np.testing.assert_array_equal(problem.gram, [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(problem.gram.whole(), [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
 
 
 def test_bounds_of_signed_coefficients():
-    problem = DualProblem.merge(np.eye(2), np.array([0, 1]), np.array([1.0, -1.0]), np.array([2.0, 3.0]))
+    problem = DualProblem.merge(
+        KernelMatrix.of(np.eye(2)), np.array([0, 1]), np.array([1.0, -1.0]), np.array([2.0, 3.0])
+    )
     np.testing.assert_array_equal(problem.lower, [0, -3])
     np.testing.assert_array_equal(problem.upper, [2, 0])
 

@@ -3,12 +3,16 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import awkward, noisy
-from bayes_svm._smo import minimise
+from bayes_svm import _smo
 
 
 def start(K, y, C):
     y = y.astype(float)
     return np.zeros(len(y)), -y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
+
+
+def minimise(K, *arguments):
+    return _smo.minimise(K, np.arange(len(K)), np.diagonal(K).copy(), *arguments)
 
 
 def violation(beta, gradient, lower, upper):
@@ -69,6 +73,21 @@ def test_it_takes_no_more_steps_than_allowed():
     assert steps == 5
     assert np.count_nonzero(beta) <= 10
     assert reported == pytest.approx(violation(beta, gradient, lower, upper))
+
+
+def test_rows_may_stand_in_any_order_and_those_of_points_that_cannot_move_may_be_missing():
+    X, y = noisy()
+    K = rbf_kernel(X)
+    beta, gradient, lower, upper = start(K, y, 1.0)
+    there = np.random.default_rng(0).permutation(len(y))[: len(y) // 2]
+    upper[np.setdiff1d(np.arange(len(y)), there)] = lower[np.setdiff1d(np.arange(len(y)), there)] = 0.0
+    expected = beta.copy(), gradient.copy()
+    minimise(K, *expected, lower, upper, 1e-6, 10**6)
+    place = np.full(len(y), -1)
+    place[there] = np.arange(len(there))
+    _smo.minimise(K[there], place, np.diagonal(K).copy(), beta, gradient, lower, upper, 1e-6, 10**6)
+    np.testing.assert_array_equal((beta, gradient), expected)
+    assert np.count_nonzero(beta) > 10
 
 
 def test_where_nothing_can_move_nothing_does():

@@ -22,7 +22,7 @@ def assert_exact(svc, X, y, weight=None):
     """The solution says it is exact, and it is: on the rows as given, from the definitions."""
     machine, (solution,) = machine_of(svc, X, y, weight)
     # The last digit of a kernel value counts where coefficients are 1e7: this is the matrix it is exact for.
-    K = machine.gram[np.ix_(machine.row_of, machine.row_of)]
+    K = machine.gram.whole()[np.ix_(machine.row_of, machine.row_of)]
     measured = measure(
         K,
         np.where(machine.y == 1, 1.0, -1.0),
@@ -291,7 +291,9 @@ def test_the_benchmark_sets_are_solved_exactly(name, kernel):
         svc = SVC(C=C, kernel=kernel, gamma="auto")
         machine, (solution,) = machine_of(svc, X, y)
         problem = machine.problem(0)
-        measured = measure(problem.gram, problem.label, problem.bound, solution.beta, solution.intercept)
+        measured = measure(
+            problem.gram.whole(), problem.label, problem.bound, solution.beta, solution.intercept
+        )
         assert solution.exact, (C, solution.reason)
         assert measured.kkt_residual <= 1e-9 * measured.scale, C
         assert abs(measured.gap) <= 1e-9, C

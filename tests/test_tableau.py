@@ -3,10 +3,12 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import noisy
+from bayes_svm.kernel_matrix import KernelMatrix
 from bayes_svm.tableau import FreeSystem, Tableau, columns_outside, independent_points, kernel_shift
 
 X, _ = noisy(n=12)
 K = rbf_kernel(X)
+GRAM = KernelMatrix.of(K)
 FREE = np.array([0, 3, 4, 9])
 
 
@@ -21,7 +23,7 @@ def bordered(K, free):
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
 def test_solve_is_the_bordered_systems(scale):
     targets, total = np.array([1.0, -1.0, 2.0, 0.5]), 0.7
-    beta, intercept = FreeSystem(K, FREE, scale).solve(targets, total)
+    beta, intercept = FreeSystem(GRAM, FREE, scale).solve(targets, total)
     expected = np.linalg.solve(bordered(K, FREE), np.append(targets, total))
     np.testing.assert_allclose(np.append(beta, intercept), expected, atol=1e-12)
 
@@ -42,7 +44,7 @@ def pivot(others):
 
 def test_tableau_is_the_principal_pivot_of_the_bordered_matrix():
     others = np.array([1, 7, 11])
-    tableau = Tableau.sweep(K, FreeSystem(K, FREE, 1.0), others)
+    tableau = Tableau.sweep(GRAM, FreeSystem(GRAM, FREE, 1.0), others)
     np.testing.assert_allclose(tableau.W, pivot(others), atol=1e-11)
     np.testing.assert_array_equal(tableau.rows, [0, 3, 4, 9, 1, 7, 11])
     np.testing.assert_array_equal(tableau.base_in, [True] * 4 + [False] * 3)
@@ -50,8 +52,8 @@ def test_tableau_is_the_principal_pivot_of_the_bordered_matrix():
 
 def test_rows_of_points_outside_are_those_of_a_larger_tableau():
     others, points = np.array([1, 7]), np.array([11, 2])
-    system = FreeSystem(K, FREE, 1.0)
-    rows = columns_outside(K, system, others, points, K[np.ix_(FREE, others)])
+    system = FreeSystem(GRAM, FREE, 1.0)
+    rows = columns_outside(GRAM, system, others, points, K[np.ix_(FREE, others)])
     expected = pivot(np.concatenate([others, points]))[[6, 7]][:, [0, 1, 2, 3, 4, 5, 8]]
     np.testing.assert_allclose(rows, expected, atol=1e-11)
 
@@ -59,19 +61,20 @@ def test_rows_of_points_outside_are_those_of_a_larger_tableau():
 @pytest.mark.parametrize("rank", [1, 2, 5])
 def test_independent_points_are_as_many_as_the_rank_of_their_differences(rank):
     Z = np.random.default_rng(0).normal(size=(30, rank))
-    chosen = independent_points(Z @ Z.T, np.arange(30), kernel_shift(Z @ Z.T))
+    gram = KernelMatrix.of(Z @ Z.T)
+    chosen = independent_points(gram, np.arange(30), kernel_shift(gram))
     assert len(chosen) == rank + 1  # the intercept counts for one
     assert np.linalg.matrix_rank(Z[chosen] - Z[chosen].mean(axis=0)) == rank
 
 
 def test_of_equal_points_one_is_independent():
-    assert len(independent_points(np.ones((5, 5)), np.arange(5), 1.0)) == 1
+    assert len(independent_points(KernelMatrix.of(np.ones((5, 5))), np.arange(5), 1.0)) == 1
 
 
 def test_dependent_free_points_are_refused():
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        FreeSystem(-np.eye(3), np.arange(3), 0.1)
+        FreeSystem(KernelMatrix.of(-np.eye(3)), np.arange(3), 0.1)
 
 
 def test_scale_of_a_kernel_that_vanishes():
-    assert kernel_shift(np.zeros((3, 3))) == 1.0
+    assert kernel_shift(KernelMatrix.of(np.zeros((3, 3)))) == 1.0

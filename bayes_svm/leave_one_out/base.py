@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import Base
-from bayes_svm._matrix import block, symmetric_product
 from bayes_svm._memory import require_bytes
 from bayes_svm.leave_one_out._shrink import Start, Tolerance
 from bayes_svm.polish import coefficients_of_partition, margin_targets, state_at
 from bayes_svm.problem import AT_BOUND, DualProblem
 from bayes_svm.solution import DualSolution, pinning_points
-from bayes_svm.tableau import FreeSystem, Tableau, flat_curvature
+from bayes_svm.tableau import Tableau, flat_curvature
 
 __all__ = ["PathBase", "Rows"]
 
@@ -41,10 +40,10 @@ class PathBase:
         self.exact_residual[free] = 0.0
         self.tie_break = solution.tie_break
         targets = margin_targets(problem.label, self.tie_break)
-        self.system = FreeSystem(problem.gram, free, problem.shift)
+        self.system = problem.free_system(free)
         if len(solution.free):
             self.beta, intercept = coefficients_of_partition(problem, targets, solution.beta, free)
-            self.residual = symmetric_product(problem.gram, self.beta) + intercept - targets
+            self.residual = problem.gram.product(self.beta) + intercept - targets
         else:
             self.beta = solution.beta
             self.residual = self.exact_residual + problem.label - targets
@@ -80,18 +79,27 @@ class Rows:
         MemoryError
             If it does not fit.
         """
-        problem, free = base.problem, base.system.free
         rows = rows.copy()
-        rows[free] = False
+        rows[base.system.free] = False
         others = np.flatnonzero(rows)
-        size = len(others) + len(free) + 1
-        require_bytes(
-            8 * (size * (size + 3 * len(free)) + len(free) * len(rows)),
-            f"The leave-one-out tableau of {size - 1} points",
-            "Fit on fewer points, or lower C.",
-        )
-        tableau = Tableau.sweep(problem.gram, base.system, others)
-        chosen, is_in = tableau.rows, tableau.base_in
+        _require_memory(base, len(others))
+        return cls._on(base, Tableau.sweep(base.problem.gram, base.system, others))
+
+    def extended(self, base: PathBase, points: Indices) -> Rows:
+        """The same with some more points, at a fraction of the price.
+
+        Raises
+        ------
+        MemoryError
+            If it does not fit.
+        """
+        _require_memory(base, len(self.tableau.rows) - self.tableau.n_free + len(points))
+        return self._on(base, self.tableau.extended(base.problem.gram, base.system, points, self.free_rest))
+
+    @classmethod
+    def _on(cls, base: PathBase, tableau: Tableau) -> Rows:
+        problem, free, chosen, is_in = base.problem, base.system.free, tableau.rows, tableau.base_in
+        others = chosen[tableau.n_free :]
         position = np.full(len(problem.label), -1)
         position[chosen] = np.arange(len(chosen))
         lower, upper = base.lower[chosen], base.upper[chosen]
@@ -110,8 +118,19 @@ class Rows:
             position=position,
             outside=outside,
             distance=distance[order],
-            free_rest=block(problem.gram, free, others),
-            free_outside=block(problem.gram, free, outside).astype(np.float32),
+            free_rest=problem.gram.block(free, others),
+            free_outside=problem.gram.block(free, outside).astype(np.float32),
             loop=Base(tableau.W, is_in, lower, upper, flat),
             start=start,
         )
+
+
+def _require_memory(base: PathBase, n_other: int) -> None:
+    """The tableau of the free points and others, and room to make it."""
+    n_free = len(base.system.free)
+    size = n_free + n_other + 1
+    require_bytes(
+        8 * (size * (size + 3 * n_free) + n_free * len(base.problem.label)),
+        f"The leave-one-out tableau of {size - 1} points",
+        "Fit on fewer points, or lower C.",
+    )

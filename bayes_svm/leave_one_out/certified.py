@@ -170,8 +170,9 @@ def leave_out_signs(
 def _whole(problem: DualProblem, solution: DualSolution) -> Whole:
     """The whole problem as the loops take it, with bounds of its rounding errors."""
     beta = np.clip(solution.beta, problem.lower, problem.upper)
+    K = np.ascontiguousarray(problem.gram.whole())
     gradient = solution.values - solution.intercept - problem.label
-    largest, mass = float(np.abs(problem.gram).max()), float(np.abs(beta).sum())
+    largest, mass = float(np.abs(K).max()), float(np.abs(beta).sum())
     size = float(np.abs(solution.values).max()) + abs(solution.intercept) + 1.0
     excess = abs(float(beta.sum())) + EPSILON * mass
     moved = float(np.abs(beta - solution.beta).sum())
@@ -180,8 +181,8 @@ def _whole(problem: DualProblem, solution: DualSolution) -> Whole:
     gap = duality_gap(problem.label, problem.bound, beta, gradient, solution.intercept)
     change = sensitivity(problem.label, problem.bound, beta, gradient, solution.intercept, rounding)
     return Whole(
-        K=np.ascontiguousarray(problem.gram),
-        diagonal=np.ascontiguousarray(np.diagonal(problem.gram)),
+        K=K,
+        diagonal=problem.gram.diagonal,
         label=problem.label,
         bound=problem.bound,
         beta=beta,

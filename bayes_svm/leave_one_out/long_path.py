@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import DONE, TOO_MANY_CHANGES, Base, Motion, follow
-from bayes_svm._matrix import block
 from bayes_svm.leave_one_out.base import PathBase
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import outcome_of
@@ -21,7 +20,7 @@ from bayes_svm.polish import (
 )
 from bayes_svm.problem import DualProblem
 from bayes_svm.solution import solve
-from bayes_svm.tableau import FreeSystem, Tableau, columns_outside, flat_curvature
+from bayes_svm.tableau import Tableau, columns_outside, flat_curvature
 
 __all__ = ["follow_anew"]
 
@@ -81,8 +80,8 @@ def _stretch(
     free = np.flatnonzero((beta > lower) & (beta < upper) & ~still)
     if len(free) == 0:
         return beta, 0, 0.0
-    system = FreeSystem(problem.gram, free, problem.shift)
-    residual = problem.gram @ beta - targets
+    system = problem.free_system(free)
+    residual = problem.gram.product(beta) - targets
     residual -= residual[free].mean()
     residual[free] = 0.0
     others = ~still & (upper > lower) & (np.abs(residual) <= FAR)
@@ -98,7 +97,7 @@ def _stretch(
         flat_curvature(problem.gram, rows, problem.shift),
     )
     motion = Motion(
-        direction=speed @ columns_outside(problem.gram, system, rest, moved, block(problem.gram, free, rest)),
+        direction=speed @ columns_outside(problem.gram, system, rest, moved, problem.gram.block(free, rest)),
         goal=np.zeros(len(rows) + 1),
         drift=np.zeros(len(rows)),
         needed=-float(speed.sum()),

@@ -92,10 +92,7 @@ class Paths:
             if len(shared) == 0 or not (sign_only or len(violated)):
                 break
             if len(violated):
-                wider = self._near.copy()
-                wider[rows.tableau.rows] = True
-                wider[violated] = True
-                rows = Rows.sweep(self._base, wider)
+                rows = rows.extended(self._base, violated)
             else:
                 sign_only = False  # what is open for another reason is followed to its end
         for case in outcomes.pending:

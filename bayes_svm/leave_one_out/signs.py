@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import NEVER
-from bayes_svm._matrix import smallest_of_rows
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.problem import DualProblem, Indices
 from bayes_svm.solution import DualSolution
@@ -50,10 +49,13 @@ def steepest_fall(problem: DualProblem, points: Indices, lost: Array, n_free: in
     some point is always free before the end, since all beta sum to 0. A null point is free
     always, and at the origin.
     """
-    diagonal, bound = np.diagonal(problem.gram), problem.bound
+    diagonal, bound = problem.gram.diagonal, problem.bound
     if problem.label[-1] == 0:
         return np.asarray(diagonal[points] * lost)
     if n_free < MANY_FREE or np.ptp(bound) > 0:
         return np.full(len(points), NEVER)
-    farthest = diagonal[points] + diagonal.max() - 2.0 * smallest_of_rows(problem.gram, points)
-    return np.asarray(np.maximum(farthest, 0.0) * lost)
+    fall, losing = np.zeros(len(points)), np.flatnonzero(lost)
+    losers = points[losing]
+    farthest = diagonal[losers] + diagonal.max() - 2.0 * problem.gram.smallest_of(losers)
+    fall[losing] = np.maximum(farthest, 0.0) * lost[losing]
+    return fall

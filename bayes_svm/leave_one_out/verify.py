@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import DONE, SETTLED
-from bayes_svm._matrix import block, largest_sum
 from bayes_svm.leave_one_out._shrink import Cases, Ends, check_ends, check_touched
 from bayes_svm.leave_one_out.base import PathBase, Rows
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
@@ -56,7 +55,7 @@ def verify(
     ended = np.isfinite(ends.intercepts) & ((ends.outcomes == DONE) | (ends.outcomes == SETTLED))
     touched = _touched(rows, removals, ends)
     delta = _changes(rows, removals, cases, ends, touched)
-    moved = delta @ block(base.problem.gram, touched, touched)
+    moved = _moved(base, rows, touched, delta)
     residual = base.exact_residual[touched] + moved + ends.intercepts[:, None]
     precise = ended & _verify_touched(base, removals, touched, delta, moved, residual, ends, outcomes)
     kept, violated = _verify_outside(base, rows, removals, ends, touched, delta, moved)
@@ -88,6 +87,20 @@ def _changes(rows: Rows, removals: Removals, cases: Cases, ends: Ends, touched: 
         ends.times[case] * cases.exact_moves[outside]
     )
     return delta
+
+
+def _moved(base: PathBase, rows: Rows, touched: Indices, delta: Array) -> Array:
+    """``delta @ K`` on the touched points, most of them free: that part of K is at hand."""
+    gram, free = base.problem.gram, base.system.free
+    place = rows.position[touched]
+    is_free = (place >= 0) & (place < rows.tableau.n_free)
+    others = np.flatnonzero(~is_free)
+    of_free, of_others = _of_free(rows, touched, delta), delta[:, others]
+    cross = gram.block(touched[others], free)
+    moved = np.empty_like(delta)
+    moved[:, is_free] = (of_free @ base.system.block + of_others @ cross)[:, place[is_free]]
+    moved[:, others] = of_free @ cross.T + of_others @ gram.block(touched[others], touched[others])
+    return moved
 
 
 def _verify_touched(
@@ -140,7 +153,7 @@ def _verify_outside(
     f changes by ``<dw, phi(x)> + db``, at most ``|dw| |phi(x)| + |db|``. Where that does not
     settle it, the change is computed.
     """
-    length = np.sqrt(np.maximum(np.diagonal(base.problem.gram)[rows.outside], 0.0)).max(initial=0.0)
+    length = np.sqrt(np.maximum(base.problem.gram.diagonal[rows.outside], 0.0)).max(initial=0.0)
     norm = np.sqrt(np.maximum(np.einsum("pi,pi->p", delta, moved), 0.0))
     reach = norm * length + np.abs(ends.intercepts)
     good = reach < rows.distance.min(initial=np.inf)
@@ -148,19 +161,17 @@ def _verify_outside(
     if len(doubtful) == 0:
         return np.asarray(good), rows.outside[:0]
     # Farther points are out of reach: those outside are in the order of their distance.
-    n_near = int(np.searchsorted(rows.distance, reach[doubtful].max(), side="right"))
+    near = slice(int(np.searchsorted(rows.distance, reach[doubtful].max(), side="right")))
     # First in single precision, and again in double where that is too coarse to tell.
     mass = np.abs(delta[doubtful]).sum(axis=1) * length**2 + np.abs(ends.intercepts[doubtful]) + 1.0
-    side = _side_after(base, rows, removals, ends, touched, delta, doubtful, n_near, np.float32)
-    settled = (side > SINGLE * mass[:, None]).all(axis=1)
-    good[doubtful[settled]] = True
-    again = doubtful[~settled]
-    if len(again) == 0:
-        return np.asarray(good), rows.outside[:0]
-    side = _side_after(base, rows, removals, ends, touched, delta, again, n_near, np.float64)
+    side = _side_after(base, rows, removals, ends, touched, delta, doubtful, near, np.float32)
+    unclear = side <= SINGLE * mass[:, None]
+    paths, points = np.flatnonzero(unclear.any(axis=1)), np.flatnonzero(unclear.any(axis=0))
+    good[doubtful] = True
+    side = _side_after(base, rows, removals, ends, touched, delta, doubtful[paths], points, np.float64)
     wrong = side <= -max(PRECISE * base.scale, SETTLED_ROUNDING * base.rounding)
-    good[again] = ~wrong.any(axis=1)
-    return np.asarray(good), rows.outside[:n_near][wrong.any(axis=0)]
+    good[doubtful[paths[wrong.any(axis=1)]]] = False
+    return np.asarray(good), rows.outside[points[wrong.any(axis=0)]]
 
 
 def _side_after(
@@ -171,29 +182,30 @@ def _side_after(
     touched: Indices,
     delta: Array,
     paths: Indices,
-    n_near: int,
+    which: Indices | slice,
     precision: type[np.floating[Any]],
 ) -> NDArray[Any]:
-    """Distance of the nearest points outside from the margin at the ends, negative on the wrong side.
+    """Distance of some points outside from the margin at the ends, negative on the wrong side.
 
     Infinite for a path's own members.
     """
-    near = rows.outside[:n_near]
+    near = rows.outside[which]
     # The free points change on every path: their part of the kernel matrix is at hand.
     others = np.flatnonzero(~np.isin(touched, base.system.free))
+    free_part: NDArray[Any]
     if precision is np.float32:
-        free_part = rows.free_outside[:, :n_near]
+        free_part = rows.free_outside[:, which]
     else:
-        free_part = block(base.problem.gram, base.system.free, near)
+        free_part = base.problem.gram.block(base.system.free, near)
     side = _of_free(rows, touched, delta[paths]).astype(precision) @ free_part
-    cross = block(base.problem.gram, touched[others], near)
+    cross = base.problem.gram.block(touched[others], near)
     side += delta[np.ix_(paths, others)].astype(precision) @ cross.astype(precision, copy=False)
     side += ends.intercepts[paths, None].astype(precision)
     side *= np.where(base.exact_residual[near] > 0, 1.0, -1.0).astype(precision)
-    side += rows.distance[:n_near].astype(precision)
-    rank = np.full(len(rows.position), n_near)
-    rank[near] = np.arange(n_near)
-    own = np.flatnonzero(np.isin(removals.case, paths) & (rank[removals.points] < n_near))
+    side += rows.distance[which].astype(precision)
+    rank = np.full(len(rows.position), -1)
+    rank[near] = np.arange(len(near))
+    own = np.flatnonzero(np.isin(removals.case, paths) & (rank[removals.points] >= 0))
     side[np.searchsorted(paths, removals.case[own]), rank[removals.points[own]]] = np.inf
     return side
 
@@ -256,7 +268,7 @@ def _verify_everywhere(
     """The conditions of optimality of some paths' ends, on every point of the problem."""
     problem = base.problem
     everything = np.arange(len(problem.label))
-    values = delta[paths] @ block(problem.gram, touched, everything)
+    values = delta[paths] @ problem.gram.block(touched, everything)
     values += problem.label + base.exact_residual + ends.intercepts[paths, None]
     before = values.copy()
     beta = np.tile(base.exact_beta, (len(paths), 1))
@@ -266,7 +278,7 @@ def _verify_everywhere(
     free = np.zeros(len(paths), dtype=np.bool_)
     check_ends(beta, values, problem.label, bounds, base.tolerance, kkt, gap, scale, free, low, high)
     dual = np.abs(beta @ problem.label - 0.5 * np.einsum("pi,pi->p", beta, values))
-    rounding = np.array([EPSILON * largest_sum(problem.gram, row) for row in beta])
+    rounding = np.array([EPSILON * problem.gram.largest_sum(row) for row in beta])
     good = _optimal(base, kkt, np.minimum(gap, 1.0) * dual, dual, scale, rounding)
     for a in np.flatnonzero(good):
         path = paths[a]

@@ -45,7 +45,7 @@ def exact(problem, point, rest):
         return -problem.label[point], 0.0
     present = bound > 0
     present[point] = True
-    found = train(problem.gram[np.ix_(present, present)], problem.label[present], bound[present])
+    found = train(problem.gram.whole()[np.ix_(present, present)], problem.label[present], bound[present])
     return found.values[np.flatnonzero(present) == point][0], found.width
 
 
@@ -125,7 +125,7 @@ def test_a_stable_solution_whose_remainder_is_not_stable_is_not_called_proven():
     """2 alpha R^2 + xi < 1 with a free coefficient, and yet any sign is optimal without the point."""
     X, y = np.array([[-0.2], [0.3], [1.0], [0.1], [-1.0]]), np.array([1, 1, 1, -1, -1])
     problem, solution = solved(X, y, np.array([0.5, 1, 1, 1, 1]), C=1e-2, kernel="linear")
-    radius = problem.gram.diagonal().max() - problem.gram.min()
+    radius = problem.gram.whole().diagonal().max() - problem.gram.whole().min()
     passes = (2 * solution.alpha * radius + solution.slack < 1) & (solution.alpha > 0)
     passes &= problem.label > 0
     widths = np.array([exact(problem, point, 0.0) for point in range(5)])
@@ -158,7 +158,7 @@ def test_the_last_of_a_class_leaves_the_other():
 
 def restricted(problem, point, rest):
     """Kernel, label and bounds of the problem with ``f(x_r) = 0``, and its optimal dual value."""
-    K, y = problem.gram, problem.label
+    K, y = problem.gram.whole(), problem.label
     kbar = K - K[point] - K[:, [point]] + K[point, point]
     bound = problem.bound.copy()
     bound[point] = rest
@@ -248,9 +248,9 @@ def test_pairs_reach_the_optimum_of_the_remaining_problem_and_g_is_its_dual_valu
     whole, work = certified._whole(problem, solution), certified._work(40)
     point = int(np.argmax(solution.alpha))
     state = descend(whole, start_descent(whole, point, 0.0, work), 1e-9, 10**6, work)
-    optimum = minimise_box_qp(problem.gram, problem.label, work.lower, work.upper).beta
-    expected = problem.label @ optimum - optimum @ problem.gram @ optimum / 2
+    optimum = minimise_box_qp(problem.gram.whole(), problem.label, work.lower, work.upper).beta
+    expected = problem.label @ optimum - optimum @ problem.gram.whole() @ optimum / 2
     assert work.beta[point] == 0
     assert work.beta.sum() == pytest.approx(0, abs=1e-12)
     assert solution.dual + state.G == pytest.approx(expected, rel=1e-8)
-    np.testing.assert_allclose(work.gradient, problem.gram @ work.beta - problem.label, atol=1e-10)
+    np.testing.assert_allclose(work.gradient, problem.gram.whole() @ work.beta - problem.label, atol=1e-10)

@@ -26,12 +26,12 @@ def test_residual_gap_and_scale_are_the_definitions(make):
     problem, points = machine.problem(0), np.arange(5)
     beta = solution.beta * np.array([[1.0], [0.9], [0.5], [0.1], [0.7]])
     rest = np.abs(beta[points, points])
-    values = beta @ problem.gram + 0.1
+    values = beta @ problem.gram.whole() + 0.1
     kkt, gap, scale, free, _, _ = checked(problem, beta, values, points, rest)
     for k in points:
         bound = problem.bound.copy()
         bound[k] = rest[k]
-        expected = measure(problem.gram, problem.label, bound, beta[k], 0.1)
+        expected = measure(problem.gram.whole(), problem.label, bound, beta[k], 0.1)
         assert kkt[k] == pytest.approx(expected.kkt_residual)
         assert gap[k] == pytest.approx(expected.gap, abs=1e-12)
         assert scale[k] == pytest.approx(expected.scale)
@@ -56,14 +56,14 @@ def test_touched_points_are_measured_as_all_points_are():
     machine, (solution,) = machine_of(SVC(C=2.0, gamma=0.5), X, y)
     problem = machine.problem(0)
     beta = solution.beta * np.array([[1.0], [0.9], [0.5]])
-    residual = beta @ problem.gram + 0.1 - problem.label
+    residual = beta @ problem.gram.whole() + 0.1 - problem.label
     bounds = np.tile(problem.bound, (3, 1))
     kkt, gap, free = np.empty(3), np.empty(3), np.empty(3, dtype=bool)
     largest = np.abs(solution.beta).max()
     check_touched(beta, residual, problem.label, bounds, Tolerance(1e-9, 1e-13), largest, kkt, gap, free)
     for k in range(3):
-        expected = measure(problem.gram, problem.label, problem.bound, beta[k], 0.1)
-        norm = beta[k] @ problem.gram @ beta[k]
+        expected = measure(problem.gram.whole(), problem.label, problem.bound, beta[k], 0.1)
+        norm = beta[k] @ problem.gram.whole() @ beta[k]
         dual = np.abs(beta[k]).sum() - norm / 2
         # Of beta that do not sum to 0 the intercept adds to what the points say of the gap.
         assert kkt[k] == pytest.approx(expected.kkt_residual)

@@ -1,0 +1,107 @@
+"""Sequential minimal optimisation on as few rows of the kernel matrix as will do."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_svm._smo import minimise
+from bayes_svm.problem import DualProblem, Indices
+
+__all__ = ["descend"]
+
+Array = NDArray[np.float64]
+
+FIRST = 500  # points to begin with; then as many at a time
+GROWTH = 0.25  # as are this share of those at hand, those first that violate optimality most,
+SHARE = 0.1  # whenever the ones at hand have come down to this share of the violation of all
+
+
+def descend(
+    problem: DualProblem, beta: Array, gradient: Array, tolerance: float, max_steps: int
+) -> tuple[float, int]:
+    """Lower the violation of optimality to ``tolerance``, in at most ``max_steps`` moves of pairs.
+
+    Where rows of the kernel matrix are computed on demand, only points whose rows are known are
+    moved; these become more until no other violates optimality.
+
+    Parameters
+    ----------
+    problem : DualProblem
+    beta : array of shape (n_points,)
+        Feasible coefficients, changed in place.
+    gradient : array of shape (n_points,)
+        ``K beta - label``, changed in place.
+    tolerance : float
+    max_steps : int
+
+    Returns
+    -------
+    (violation, steps)
+        The violation that is left, and the moves made.
+    """
+    gram, lower, upper = problem.gram, problem.lower, problem.upper
+    if not gram.on_demand:
+        return _minimise(problem, beta, gradient, lower, upper, tolerance, max_steps)
+    gram.require(np.flatnonzero(beta))
+    steps, number = 0, FIRST
+    while True:
+        new = _most_violated(problem, beta, gradient, number)
+        gram.require(new)
+        known = gram.known
+        aim = max(tolerance, SHARE * _violation(beta, gradient, lower, upper) if len(new) else tolerance)
+        violation, moved = _minimise(
+            problem, beta, gradient, np.where(known, lower, 0.0), np.where(known, upper, 0.0), aim,
+            max_steps - steps,
+        )  # fmt: skip
+        steps += moved
+        if (len(new) == 0 and violation <= tolerance) or steps >= max_steps:
+            return _violation(beta, gradient, lower, upper), steps
+        number = int(GROWTH * known.sum())
+
+
+def _minimise(
+    problem: DualProblem,
+    beta: Array,
+    gradient: Array,
+    lower: Array,
+    upper: Array,
+    tolerance: float,
+    max_steps: int,
+) -> tuple[float, int]:
+    gram = problem.gram
+    rows, place = gram.require(np.empty(0, dtype=np.intp))
+    found: tuple[float, int] = minimise(
+        rows, place, gram.diagonal, beta, gradient, lower, upper, tolerance, max_steps
+    )
+    return found
+
+
+def _violation(beta: Array, gradient: Array, lower: Array, upper: Array) -> float:
+    """Largest violation of optimality by any pair, at least 0."""
+    steepest = -gradient[beta < upper].min(initial=np.inf)
+    flattest = -gradient[beta > lower].max(initial=-np.inf)
+    return max(0.0, float(steepest - flattest))
+
+
+def _most_violated(problem: DualProblem, beta: Array, gradient: Array, number: int) -> Indices:
+    """Points without a row that violate optimality most, half of them to be raised, half to be lowered.
+
+    They are measured against the points with a row, or, as long as these do not bound the
+    intercept from both sides, against all.
+    """
+    known = problem.gram.known
+    rising, falling = beta < problem.upper, beta > problem.lower
+    intercept = 0.0
+    for among in (np.ones(len(beta), dtype=bool), known):
+        at_least = -gradient[rising & among].min(initial=np.inf)
+        at_most = -gradient[falling & among].max(initial=-np.inf)
+        if np.isfinite(at_least) and np.isfinite(at_most):
+            intercept = (at_least + at_most) / 2.0
+    # Points that violate it equally, as all do at the start, are taken in no order of the data's.
+    order = np.random.default_rng(0).permutation(len(beta))
+    chosen = []
+    for movable, excess in ((rising, -gradient - intercept), (falling, intercept + gradient)):
+        candidates = order[(movable & ~known & (excess > 0))[order]]
+        chosen.append(candidates[np.argsort(-excess[candidates], kind="stable")[: (number + 1) // 2]])
+    return np.sort(np.concatenate(chosen))
