@@ -93,3 +93,16 @@ def sum_of_rows(matrix, rows, weights):
             out[i] += weight * row[i]
         a += 1
     return out
+
+
+@compiled
+def add_sparse_product(out, weights, matrix):
+    """``out += weights @ matrix`` for weights most of which are 0."""
+    for p in range(weights.shape[0]):
+        target = out[p]
+        for u in range(weights.shape[1]):
+            weight = weights[p, u]
+            if weight != 0.0:
+                row = matrix[u]
+                for i in range(target.shape[0]):
+                    target[i] += weight * row[i]

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from bayes_svm._matrix import (
+    add_sparse_product,
     block,
     largest_sum,
     mirror_lower,
@@ -47,3 +48,12 @@ def test_smallest_and_sum_of_rows():
 def test_sum_of_rows_is_the_product(count):
     rows, weights = random.permutation(9)[:count], random.normal(size=count)
     np.testing.assert_allclose(sum_of_rows(A, rows, weights), weights @ A[rows], atol=1e-13)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_a_sparse_product_is_added(precision):
+    weights = (random.normal(size=(4, 9)) * (random.random((4, 9)) < 0.3)).astype(precision)
+    out = random.normal(size=(4, 9)).astype(precision)
+    expected = out + weights @ A.astype(precision)
+    add_sparse_product(out, weights, A.astype(precision))
+    np.testing.assert_allclose(out, expected, atol=10 * np.finfo(precision).eps)

@@ -53,7 +53,6 @@ class Ends(NamedTuple):
     """Where the paths of one batch ended, at the exact targets."""
 
     changes: Array  # (n_paths, m) change of beta
-    is_in: Mask  # (n_paths, m) which rows are in
     intercepts: Array  # change of the intercept
     times: Array  # 1 for a whole path
     events: Numbers
@@ -222,8 +221,6 @@ def shrink_each(base, cases, start, tolerance, max_events, margin, state, scratc
         ends.kkt[p], ends.free[p] = _optimality(base, start, state, tolerance, scratch.wait, change)
         if ends.outcomes[p] != SETTLED:
             ends.kkt[p] = max(ends.kkt[p], _kept_parts(cases, p, scratch.wait))
-        for k in range(m):
-            ends.is_in[p, k] = state.is_in[k]
 
 
 @compiled

@@ -145,7 +145,6 @@ def _run_batch(
         n_paths, m = len(removals), len(rows.tableau.rows)
         ends = Ends(
             changes=np.zeros((n_paths, m)),
-            is_in=np.zeros((n_paths, m), dtype=np.bool_),
             intercepts=np.zeros(n_paths),
             times=np.zeros(n_paths),
             events=np.zeros(n_paths, dtype=np.int64),

@@ -75,6 +75,8 @@ class Plan:
 
     def part(self, first: int, last: int) -> Plan:
         """The cases from ``first`` to ``last - 1``, numbered from 0."""
+        if first == 0 and last == len(self.removals):
+            return self
         removals = self.removals.take(np.arange(first, last))
         mine = np.flatnonzero((self.case >= first) & (self.case < last))
         theirs = np.flatnonzero((self.absent_case >= first) & (self.absent_case < last))
@@ -95,10 +97,14 @@ def plan_of_rows(problem: DualProblem, weight: Array) -> Plan:
     """
     rows = np.flatnonzero(problem.group >= 0)
     unit = problem.row_bound[rows] / copies_of_weight(weight[rows])
-    cases, case = np.unique(np.column_stack([problem.group[rows], unit]), axis=0, return_inverse=True)
-    points = cases[:, 0].astype(np.intp)
-    removals = Removals.of_points(points, _rest(problem, points, cases[:, 1]))
-    return Plan(removals, rows, case.ravel(), case.ravel())
+    points = problem.group[rows]
+    order = np.lexsort((unit, points))
+    new = np.append(True, (np.diff(points[order]) != 0) | (np.diff(unit[order]) != 0))
+    case = np.empty(len(rows), dtype=np.intp)
+    case[order] = np.cumsum(new) - 1
+    heads = order[new]
+    removals = Removals.of_points(points[heads], _rest(problem, points[heads], unit[heads]))
+    return Plan(removals, rows, case, case)
 
 
 def plan_of_groups(problem: DualProblem, groups: Indices) -> Plan:

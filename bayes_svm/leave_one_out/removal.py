@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,19 +43,28 @@ class Removals:
     def __len__(self) -> int:
         return len(self.start) - 1
 
-    @property
+    @cached_property
+    def single(self) -> bool:
+        """Whether every case has one member."""
+        return len(self.points) == len(self) and bool(np.all(np.diff(self.start) == 1))
+
+    @cached_property
     def case(self) -> Indices:
         """The case of each member."""
         return np.repeat(np.arange(len(self)), np.diff(self.start))
 
     def members(self, cases: Indices) -> Indices:
         """Member numbers of some cases, in their order."""
+        if self.single:
+            return cases
         sizes = self.start[cases + 1] - self.start[cases]
         offsets = np.repeat(self.start[cases] - (np.cumsum(sizes) - sizes), sizes)
         return np.asarray(np.arange(int(sizes.sum())) + offsets, dtype=np.intp)
 
     def take(self, cases: Indices) -> Removals:
         """Some of the cases."""
+        if self.single:
+            return Removals.of_points(self.points[cases], self.rest[cases])
         members = self.members(cases)
         sizes = self.start[cases + 1] - self.start[cases]
         return Removals(
@@ -63,6 +73,8 @@ class Removals:
 
     def any_member(self, mask: Mask) -> Mask:
         """Which cases have a member that ``mask`` holds for."""
+        if self.single:
+            return mask
         return np.bincount(self.case, weights=mask, minlength=len(self)) > 0
 
     def bounds(self, problem: DualProblem, case: int) -> Array:

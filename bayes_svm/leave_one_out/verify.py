@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._follow import DONE, SETTLED
+from bayes_svm._matrix import add_sparse_product
 from bayes_svm.leave_one_out._shrink import Cases, Ends, check_ends, check_touched
 from bayes_svm.leave_one_out.base import PathBase, Rows
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
@@ -97,9 +98,11 @@ def _moved(base: PathBase, rows: Rows, touched: Indices, delta: Array) -> Array:
     others = np.flatnonzero(~is_free)
     of_free, of_others = _of_free(rows, touched, delta), delta[:, others]
     cross = gram.block(touched[others], free)
+    at_free, at_others = of_free @ base.system.block, of_free @ cross.T
+    add_sparse_product(at_free, of_others, cross)
+    add_sparse_product(at_others, of_others, gram.block(touched[others], touched[others]))
     moved = np.empty_like(delta)
-    moved[:, is_free] = (of_free @ base.system.block + of_others @ cross)[:, place[is_free]]
-    moved[:, others] = of_free @ cross.T + of_others @ gram.block(touched[others], touched[others])
+    moved[:, is_free], moved[:, others] = at_free[:, place[is_free]], at_others
     return moved
 
 
@@ -199,7 +202,9 @@ def _side_after(
         free_part = base.problem.gram.block(base.system.free, near)
     side = _of_free(rows, touched, delta[paths]).astype(precision) @ free_part
     cross = base.problem.gram.block(touched[others], near)
-    side += delta[np.ix_(paths, others)].astype(precision) @ cross.astype(precision, copy=False)
+    add_sparse_product(
+        side, delta[np.ix_(paths, others)].astype(precision), cross.astype(precision, copy=False)
+    )
     side += ends.intercepts[paths, None].astype(precision)
     side *= np.where(base.exact_residual[near] > 0, 1.0, -1.0).astype(precision)
     side += rows.distance[which].astype(precision)
