@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm import _matrix
-from bayes_svm._memory import require_bytes
+from bayes_svm._memory import available_bytes, require_bytes
 from bayes_svm.kernels import Kernel
 
 __all__ = ["FEWER_POINTS", "KernelMatrix"]
@@ -42,6 +42,8 @@ class KernelMatrix:
 
     Raises
     ------
+    MemoryError
+        If the whole matrix is needed, and does not fit.
     ValueError
         If a value is not finite, or the kernel is not symmetric.
     """
@@ -49,12 +51,14 @@ class KernelMatrix:
     def __init__(self, kernel: Kernel, X: Any, n_null: int = 0) -> None:
         size = X.shape[0] + n_null
         if size <= ALL_AT_ONCE or not kernel.positive_semidefinite:
+            # An eighth more, to work in.
+            require_bytes(9 * size**2, f"An exact SVM on {size} different training points", FEWER_POINTS)
             self._take_whole(kernel.gram(X, n_null))
             return
         self._source: tuple[Kernel, Any] | None = (kernel, X)
         self.diagonal: Array = np.append(kernel.diagonal(X), np.zeros(n_null))
-        self._values = np.empty((size, size))
         self._place = np.full(size, -1)
+        self._values = np.empty((self._room(), size))
         self._values[:n_null] = 0.0
         self._place[size - n_null :] = np.arange(n_null)
         self._n_known = n_null
@@ -101,6 +105,11 @@ class KernelMatrix:
     def require(self, points: Indices) -> tuple[Array, Indices]:
         """Compute the rows of some points where that has not been done.
 
+        Raises
+        ------
+        MemoryError
+            If they do not fit.
+
         Returns
         -------
         values : array of shape (n_known, n_points)
@@ -116,8 +125,10 @@ class KernelMatrix:
     def _compute(self, points: Indices) -> None:
         assert self._source is not None  # else all rows are known
         (kernel, X), last = self._source, self._n_known + len(points)
-        if last > len(self._values):  # sent from another process, which sends only what is known
-            values = np.empty((len(self), len(self)))
+        if last > len(self._values):  # what another process has sent has no room, or memory is at its end
+            needed = f"{last} of the {len(self)} rows of the kernel matrix, those of points near the margin,"
+            require_bytes(8 * last * len(self), needed, f"{FEWER_POINTS} A lower C may need fewer of them.")
+            values = np.empty((min(len(self), max(2 * last, self._room())), len(self)))
             values[: self._n_known] = self._values
             self._values = values
         rows = self._values[self._n_known : last]
@@ -126,6 +137,11 @@ class KernelMatrix:
         # Readers in other threads look up the place first: it is written last.
         self._place[points] = np.arange(self._n_known, last)
         self._n_known = last
+
+    def _room(self) -> int:
+        """Rows to reserve, of which only those written to take memory: all, or what half of it holds."""
+        size, available = len(self), available_bytes()
+        return size if available is None else min(size, max(1, available // (16 * size)))
 
     def block(self, rows: Indices, columns: Indices) -> Array:
         """Values between some points and others, shape (n_rows, n_columns)."""
@@ -160,8 +176,8 @@ class KernelMatrix:
         MemoryError
             If it does not fit.
         """
-        require_bytes(8 * len(points) ** 2, f"The kernel matrix of {len(points)} points", FEWER_POINTS)
         if self._source is None:
+            require_bytes(8 * len(points) ** 2, f"The kernel matrix of {len(points)} points", FEWER_POINTS)
             return KernelMatrix.of(self.block(points, points))
         kernel, X = self._source
         return KernelMatrix(kernel, X[points[: len(points) - n_null]], n_null)

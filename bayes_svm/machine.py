@@ -105,13 +105,14 @@ class Machine:
         Raises
         ------
         MemoryError
-            If the kernel matrix does not fit.
+            If a kernel matrix that is needed as a whole does not fit.
         ValueError
             If the kernel matrix is not symmetric or not finite.
         """
         used = np.flatnonzero(row_bound > 0)
         if kernel.precomputed:
-            _require_memory(2 * len(used))
+            n_used = len(used)
+            require_bytes(18 * n_used**2, f"An exact SVM on {n_used} different training points", FEWER_POINTS)
             gram_used = np.ascontiguousarray(X[np.ix_(used, used)])
             distinct, number = first_occurrences(gram_used)
             values = block(gram_used, distinct, distinct)
@@ -122,7 +123,6 @@ class Machine:
             gram = KernelMatrix.of(values)
         else:
             distinct, number = first_occurrences(X[used])
-            _require_memory(len(distinct))
             gram = KernelMatrix(kernel, X[used[distinct]], n_null)
         row_of = np.full(X.shape[0], -1, dtype=np.intp)
         row_of[used] = number
@@ -211,15 +211,6 @@ class Machine:
         if X.shape[0]:
             values[:, : len(rows)] = self.kernel.to_training(X, self.X[rows], rows)
         return values
-
-
-def _require_memory(n_distinct: int) -> None:
-    """The kernel matrix, and some room to work in."""
-    require_bytes(
-        8 * n_distinct**2 * 9 // 8,
-        f"An exact SVM on {n_distinct} different training points",
-        FEWER_POINTS,
-    )
 
 
 def with_narrow_indices(X: Any) -> Any:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,21 +13,25 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
-from sklearn.metrics import log_loss
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
 from sklearn.model_selection import ParameterGrid
-from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from bayes_svm._threads import one_blas_thread
-from bayes_svm.evidence import log_evidence
 from bayes_svm.machine import checked_weights
 from bayes_svm.mixture import pooled, stacking_weights
-from bayes_svm.similarity import class_similarity
-from bayes_svm.svc import BayesSVC
-from bayes_svm.xi_alpha import span_estimate, xi_alpha
+from bayes_svm.parameter_space import Space
+from bayes_svm.trials import (
+    Trial,
+    by_kernel,
+    class_similarity_of,
+    last_step,
+    prefix_of,
+    say,
+    try_one,
+    try_same_kernel,
+)
 
 __all__ = ["BayesSVCSearch"]
 
@@ -38,19 +39,7 @@ Array = NDArray[np.float64]
 Parameters = dict[str, Any]
 
 EPSILON = float(np.finfo(float).eps)
-STEP = 1.5  # first step of a search without a gradient, in logarithms
 CRITERIA = ("loo_log_loss", "loo_error", "evidence", "span", "xi_alpha", "class_similarity")
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """One setting: its score, of which more is better, its seconds, and the fitted model if kept."""
-
-    parameters: Parameters
-    score: float
-    seconds: float
-    model: Any
-    logs: Array | None  # leave-one-out log-probabilities
 
 
 class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -212,7 +201,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ValueError
             Unless exactly one of ``param_grid`` and ``param_space`` is given; for bounds that are none.
         """
-        _last_step(self.estimator)
+        last_step(self.estimator)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # of an earlier fit
         if (self.param_grid is None) == (self.param_space is None):
@@ -227,23 +216,23 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self._keep(trials, X, y, sample_weight)
         return self
 
-    def _grid_trials(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[_Trial]:
+    def _grid_trials(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Trial]:
         if self.param_grid is None:
             return []
         settings = list(ParameterGrid(self.param_grid))
         if not settings:
             raise ValueError("param_grid is empty: give at least one setting.")
-        groups = _by_kernel(settings, f"{_prefix(self.estimator)}C")
-        trials = [_Trial(setting, -np.inf, 0.0, None, None) for setting in settings]
+        groups = by_kernel(settings, f"{prefix_of(self.estimator)}C")
+        trials = [Trial(setting, -np.inf, 0.0, None, None) for setting in settings]
         if self.prefilter is not None:
             firsts = [settings[group[0]] for group in groups]
             similarity = [
-                _class_similarity(self.estimator, setting, X, y, sample_weight) for setting in firsts
+                class_similarity_of(self.estimator, setting, X, y, sample_weight) for setting in firsts
             ]
             kept = np.argsort(similarity, kind="stable")[: math.ceil(self.prefilter * len(groups))]
             groups = [groups[k] for k in np.sort(kept)]
         parts = Parallel(n_jobs=self.n_jobs)(
-            delayed(_same_kernel)(
+            delayed(try_same_kernel)(
                 self.estimator, [settings[k] for k in group], X, y, sample_weight, self.criterion,
                 bool(self.verbose),
             )
@@ -254,20 +243,20 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 trials[k] = trial
         return trials
 
-    def _space_trials(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[_Trial]:
+    def _space_trials(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Trial]:
         assert self.param_space is not None
-        space = _Space(self.estimator, self.param_space)
-        trials: list[_Trial] = []
+        space = Space(self.estimator, self.param_space)
+        trials: list[Trial] = []
 
         def loss(point: Array) -> Any:
             """Minus the score, with its gradient where the criterion has one."""
             if len(trials) == self.max_evaluations:
                 raise _EnoughError
             parameters = space.parameters(point)
-            trial, gradient = _one_trial(self.estimator, parameters, X, y, sample_weight, self.criterion)
+            trial, gradient = try_one(self.estimator, parameters, X, y, sample_weight, self.criterion)
             trials.append(trial)
             if self.verbose:
-                _say(trial, self.criterion)
+                say(trial, self.criterion)
             return -trial.score if gradient is None else (-trial.score, -space.gradient(gradient))
 
         climbs = self.criterion == "evidence"
@@ -282,7 +271,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return trials
 
-    def _store(self, trials: list[_Trial]) -> None:
+    def _store(self, trials: list[Trial]) -> None:
         scores = np.array([trial.score for trial in trials])
         names = sorted({name for trial in trials for name in trial.parameters})
         self.cv_results_ = {
@@ -296,14 +285,14 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_score_ = float(scores[self.best_index_])
         self.best_params_ = trials[self.best_index_].parameters
 
-    def _keep(self, trials: list[_Trial], X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+    def _keep(self, trials: list[Trial], X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         best = trials[self.best_index_].model
         if best is None:
             arguments = (X, y, sample_weight, "loo_log_loss", False)
-            best = _same_kernel(self.estimator, [self.best_params_], *arguments)[0].model
+            best = try_same_kernel(self.estimator, [self.best_params_], *arguments)[0].model
         self.best_estimator_ = best
         self.estimators_, self.weights_ = [best], np.ones(1)
-        self.loo_proba_ = _last_step(best).loo_proba_
+        self.loo_proba_ = last_step(best).loo_proba_
         if self.combine == "stack":
             trials = [trial for trial in trials if trial.logs is not None]
             logs = np.stack([trial.logs for trial in trials if trial.logs is not None])
@@ -392,213 +381,6 @@ class _EnoughError(Exception):
     """All evaluations are used up: scipy's own limits are exceeded by a line search."""
 
 
-class _Space:
-    """Continuous parameters on a logarithmic scale."""
-
-    def __init__(self, estimator: Any, bounds: Mapping[str, tuple[float, float]]) -> None:
-        if not bounds:
-            raise ValueError("param_space is empty: name at least one parameter.")
-        own, prefix = estimator.get_params(), _prefix(estimator)
-        self.names, self.prefix, self.kernel = list(bounds), prefix, own.get(f"{prefix}kernel")
-        self.sizes, start, limits = [], [], []
-        for name, pair in bounds.items():
-            low, high = _checked_bounds(name, pair)
-            if name == f"{prefix}kernel":
-                values = self._checked_theta(low, high)
-            elif name == f"{prefix}degree":
-                raise ValueError("param_space has no room for degree, which is a whole number: use a grid.")
-            else:
-                value = own.get(name)
-                inside = isinstance(value, (int, float)) and low <= value <= high
-                values = np.array([value if inside else np.sqrt(low * high)], dtype=float)
-            self.sizes.append(len(values))
-            start.append(np.log(values))
-            limits += [(np.log(low), np.log(high))] * len(values)
-        self.start, self.bounds = np.concatenate(start), limits
-
-    def _checked_theta(self, low: float, high: float) -> Array:
-        theta = getattr(self.kernel, "theta", np.empty(0))
-        if len(theta) == 0:
-            raise ValueError(
-                f"param_space['{self.prefix}kernel'] needs a kernel of sklearn.gaussian_process with free "
-                f"parameters, got {self.kernel!r}."
-            )
-        return np.clip(np.exp(theta), low, high)
-
-    @property
-    def simplex(self) -> Array:
-        """The start, and a step from it along every axis, into the larger side of the bounds."""
-        corners = [self.start]
-        for k, (low, high) in enumerate(self.bounds):
-            corner = self.start.copy()
-            up, down = high - corner[k], corner[k] - low
-            corner[k] += min(STEP, up) if up >= down else -min(STEP, down)
-            corners.append(corner)
-        return np.array(corners)
-
-    def parameters(self, point: Array) -> Parameters:
-        """The estimator's parameters at a point of the space."""
-        found: Parameters = {}
-        for name, part in zip(self.names, np.split(point, np.cumsum(self.sizes)[:-1]), strict=True):
-            is_kernel = name == f"{self.prefix}kernel"
-            found[name] = self.kernel.clone_with_theta(part) if is_kernel else float(np.exp(part[0]))
-        return found
-
-    def gradient(self, gradient: Mapping[str, Any]) -> Array:
-        """Of the evidence, in the order of the space."""
-        known = {f"{self.prefix}{'kernel' if key == 'theta' else key}": gradient[key] for key in gradient}
-        for name in self.names:
-            if name not in known:
-                raise ValueError(
-                    f"The evidence has no derivative by {name}: use another criterion, or a grid."
-                )
-        return np.concatenate([np.atleast_1d(known[name]) for name in self.names])
-
-
-def _checked_bounds(name: str, pair: Any) -> tuple[float, float]:
-    """Bounds as two numbers, 0 < low < high."""
-    try:
-        low, high = (float(bound) for bound in pair)
-    except (TypeError, ValueError):
-        raise ValueError(f"param_space[{name!r}] = {pair!r} is not a pair of numbers (low, high).") from None
-    if not 0.0 < low < high < np.inf:
-        raise ValueError(f"param_space[{name!r}] = {(low, high)} needs 0 < low < high < infinity.")
-    return low, high
-
-
-def _last_step(estimator: Any) -> BayesSVC:
-    """The BayesSVC that an estimator is or ends in."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    if not isinstance(last, BayesSVC):
-        raise TypeError(
-            f"estimator is a {type(last).__name__}: BayesSVCSearch needs a BayesSVC, or a Pipeline that "
-            "ends in one."
-        )
-    return last
-
-
-def _prefix(estimator: Any) -> str:
-    """What stands before the parameters of the BayesSVC."""
-    return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-
-
-def _with(estimator: Any, setting: Parameters) -> Any:
-    """A clone of the estimator with clones of a setting's values."""
-    return clone(estimator).set_params(**{name: clone(value, safe=False) for name, value in setting.items()})
-
-
-def _transformed(whole: Any, X: Any, y: ArrayLike) -> Any:
-    """X after the steps before the last."""
-    several = isinstance(whole, Pipeline) and len(whole.steps) > 1
-    return whole[:-1].fit_transform(X, y) if several else X
-
-
-def _by_kernel(settings: list[Parameters], name_of_C: str) -> list[list[int]]:
-    """Numbers of the settings that differ in C alone, smallest C first."""
-    groups: list[tuple[Parameters, list[int]]] = []
-    for k, setting in enumerate(settings):
-        rest = {name: value for name, value in setting.items() if name != name_of_C}
-        for known, group in groups:
-            if known.keys() == rest.keys() and all(_equal(known[name], rest[name]) for name in rest):
-                group.append(k)
-                break
-        else:
-            groups.append((rest, [k]))
-    return [sorted(group, key=lambda k: settings[k].get(name_of_C, 0.0)) for _, group in groups]
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """Whether two values of a grid are surely the same: the same object, or equal numbers or texts."""
-    plain = (str, int, float, bool)
-    return one is other or (type(one) is type(other) and isinstance(one, plain) and one == other)
-
-
-def _same_kernel(
-    estimator: Any,
-    settings: list[Parameters],
-    X: Any,
-    y: ArrayLike,
-    sample_weight: ArrayLike | None,
-    criterion: str,
-    verbose: bool,
-) -> list[_Trial]:
-    """Trials that share the kernel matrix; each solution is where the next one starts."""
-    trials: list[_Trial] = []
-    machine, starts, before = None, None, None
-    for setting in settings:
-        started = time.perf_counter()
-        whole = _with(estimator, setting)
-        model = _last_step(whole)
-        model._validate_params()
-        if isinstance(whole, Pipeline) and len(whole.steps) > 1:
-            if before is None:
-                before = whole[:-1]
-                X = before.fit_transform(X, y)
-            whole.steps[:-1] = before.steps
-        with one_blas_thread():
-            machine = model._machine(X, y, sample_weight, like=machine)
-            model._fit(machine, starts)
-            solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
-            # Where there is no optimum, what is found depends on where the solver starts.
-            starts = [solution.beta for solution in solutions] if machine.convex else None
-            if criterion == "loo_log_loss":
-                used, labels = machine.weight > 0, range(len(model.classes_))
-                score = -log_loss(
-                    machine.y[used], model.loo_proba_[used], sample_weight=machine.weight[used], labels=labels
-                )
-            else:
-                score = _score(model, X, y, sample_weight, criterion)
-        with np.errstate(divide="ignore"):
-            logs = np.log(model.loo_proba_)
-        trials.append(_Trial(setting, score, time.perf_counter() - started, whole, logs))
-        if verbose:
-            _say(trials[-1], criterion)
-    return trials
-
-
-def _class_similarity(
-    estimator: Any, setting: Parameters, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-) -> float:
-    """Of one setting, nothing but the steps before the BayesSVC being fitted."""
-    whole = _with(estimator, setting)
-    return _similarity_of(_last_step(whole), _transformed(whole, X, y), y, sample_weight)
-
-
-def _similarity_of(model: BayesSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
-    names = ("kernel", "degree", "gamma", "coef0")
-    parameters = {name: getattr(model, name) for name in names}
-    return class_similarity(X, y, **parameters, sample_weight=sample_weight).value
-
-
-def _score(model: BayesSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, criterion: str) -> float:
-    """Of a fitted model, more being better."""
-    if criterion == "loo_error":
-        return -model.leave_one_out_.error
-    if criterion == "evidence":
-        return log_evidence(model, X, y, sample_weight=sample_weight).value
-    if criterion == "class_similarity":
-        return -_similarity_of(model, X, y, sample_weight)
-    estimate = span_estimate if criterion == "span" else xi_alpha
-    return -estimate(model, X, y, sample_weight=sample_weight).error
-
-
-def _one_trial(
-    estimator: Any, setting: Parameters, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, criterion: str
-) -> tuple[_Trial, Mapping[str, Any] | None]:
-    """One setting, and the gradient of its score by logarithms where the criterion has one."""
-    if criterion != "evidence":
-        [trial] = _same_kernel(estimator, [setting], X, y, sample_weight, criterion, verbose=False)
-        return trial, None
-    started = time.perf_counter()
-    whole = _with(estimator, setting)
-    model = _last_step(whole)
-    found = log_evidence(model, _transformed(whole, X, y), y, sample_weight=sample_weight)
-    gradient = dict(found.gradient)
-    if "coef0" in gradient:
-        gradient["coef0"] *= model.coef0
-    return _Trial(setting, found.value, time.perf_counter() - started, None, None), gradient
-
-
 def _column(settings: list[Parameters], name: str) -> np.ma.MaskedArray[Any, Any]:
     """One parameter of all settings, masked where a setting has it not."""
     values = np.ma.masked_all(len(settings), dtype=object)
@@ -606,12 +388,3 @@ def _column(settings: list[Parameters], name: str) -> np.ma.MaskedArray[Any, Any
         if name in setting:
             values[k] = setting[name]
     return values
-
-
-def _say(trial: _Trial, criterion: str) -> None:
-    setting = ", ".join(f"{name}={value}" for name, value in trial.parameters.items())
-    print(
-        f"[BayesSVCSearch] {setting}: {criterion} {abs(trial.score):.6g}, {trial.seconds:.2f} s",
-        file=sys.stderr,
-        flush=True,
-    )

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from _data import noisy
-from bayes_svm import BayesSVC, _memory
+from bayes_svm import BayesSVC, _memory, kernel_matrix
+from bayes_svm.kernel_matrix import KernelMatrix
+from bayes_svm.kernels import Kernel
 
 
 def test_the_system_says_how_much_there_is():
@@ -49,3 +51,18 @@ def test_rows_of_weight_zero_need_no_memory(monkeypatch):
     monkeypatch.setattr(_memory, "ALWAYS_THERE", 0)
     clf = BayesSVC().fit(X, y, sample_weight=np.arange(50) < 12)
     assert len(clf.solution_.beta) == 12
+
+
+def test_rows_on_demand_need_memory_for_themselves_only(monkeypatch):
+    monkeypatch.setattr(kernel_matrix, "ALL_AT_ONCE", 0)
+    monkeypatch.setattr(kernel_matrix, "available_bytes", lambda: 8 * 50 * 20)
+    monkeypatch.setattr(_memory, "available_bytes", lambda: 8 * 50 * 20)
+    monkeypatch.setattr(_memory, "ALWAYS_THERE", 0)
+    X, _ = noisy(n=50)
+    matrix = KernelMatrix(Kernel("rbf"), X)
+    known = matrix.rows(np.arange(15))
+    with pytest.raises(
+        MemoryError, match=r"25 of the 50 rows of the kernel matrix.* needs 10,000 bytes.*lower C"
+    ):
+        matrix.require(np.arange(25))
+    np.testing.assert_array_equal(matrix.rows(np.arange(20))[:15], known)

@@ -1,0 +1,189 @@
+"""One setting after the other fitted and scored: the trials of a search without folds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+from sklearn.pipeline import Pipeline
+
+from bayes_svm._threads import one_blas_thread
+from bayes_svm.evidence import log_evidence
+from bayes_svm.similarity import class_similarity
+from bayes_svm.svc import BayesSVC
+from bayes_svm.xi_alpha import span_estimate, xi_alpha
+
+__all__ = [
+    "Trial",
+    "by_kernel",
+    "class_similarity_of",
+    "last_step",
+    "prefix_of",
+    "say",
+    "try_one",
+    "try_same_kernel",
+]
+
+Array = NDArray[np.float64]
+Parameters = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting: its score, of which more is better, its seconds, and the fitted model if kept."""
+
+    parameters: Parameters
+    score: float
+    seconds: float
+    model: Any
+    logs: Array | None  # leave-one-out log-probabilities
+
+
+def last_step(estimator: Any) -> BayesSVC:
+    """The BayesSVC that an estimator is or ends in."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if not isinstance(last, BayesSVC):
+        raise TypeError(
+            f"estimator is a {type(last).__name__}: BayesSVCSearch needs a BayesSVC, or a Pipeline that "
+            "ends in one."
+        )
+    return last
+
+
+def prefix_of(estimator: Any) -> str:
+    """What stands before the parameters of the BayesSVC."""
+    return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+
+
+def _with(estimator: Any, setting: Parameters) -> Any:
+    """A clone of the estimator with clones of a setting's values."""
+    return clone(estimator).set_params(**{name: clone(value, safe=False) for name, value in setting.items()})
+
+
+def _transformed(whole: Any, X: Any, y: ArrayLike) -> Any:
+    """X after the steps before the last."""
+    several = isinstance(whole, Pipeline) and len(whole.steps) > 1
+    return whole[:-1].fit_transform(X, y) if several else X
+
+
+def by_kernel(settings: list[Parameters], name_of_C: str) -> list[list[int]]:
+    """Numbers of the settings that differ in C alone, smallest C first."""
+    groups: list[tuple[Parameters, list[int]]] = []
+    for k, setting in enumerate(settings):
+        rest = {name: value for name, value in setting.items() if name != name_of_C}
+        for known, group in groups:
+            if known.keys() == rest.keys() and all(_equal(known[name], rest[name]) for name in rest):
+                group.append(k)
+                break
+        else:
+            groups.append((rest, [k]))
+    return [sorted(group, key=lambda k: settings[k].get(name_of_C, 0.0)) for _, group in groups]
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values of a grid are surely the same: the same object, or equal numbers or texts."""
+    plain = (str, int, float, bool)
+    return one is other or (type(one) is type(other) and isinstance(one, plain) and one == other)
+
+
+def try_same_kernel(
+    estimator: Any,
+    settings: list[Parameters],
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    criterion: str,
+    verbose: bool,
+) -> list[Trial]:
+    """Trials that share the kernel matrix; each solution is where the next one starts."""
+    trials: list[Trial] = []
+    machine, starts, before = None, None, None
+    for setting in settings:
+        started = time.perf_counter()
+        whole = _with(estimator, setting)
+        model = last_step(whole)
+        model._validate_params()
+        if isinstance(whole, Pipeline) and len(whole.steps) > 1:
+            if before is None:
+                before = whole[:-1]
+                X = before.fit_transform(X, y)
+            whole.steps[:-1] = before.steps
+        with one_blas_thread():
+            machine = model._machine(X, y, sample_weight, like=machine)
+            model._fit(machine, starts)
+            solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
+            # Where there is no optimum, what is found depends on where the solver starts.
+            starts = [solution.beta for solution in solutions] if machine.convex else None
+            if criterion == "loo_log_loss":
+                used, labels = machine.weight > 0, range(len(model.classes_))
+                score = -log_loss(
+                    machine.y[used], model.loo_proba_[used], sample_weight=machine.weight[used], labels=labels
+                )
+            else:
+                score = _score(model, X, y, sample_weight, criterion)
+        with np.errstate(divide="ignore"):
+            logs = np.log(model.loo_proba_)
+        trials.append(Trial(setting, score, time.perf_counter() - started, whole, logs))
+        if verbose:
+            say(trials[-1], criterion)
+    return trials
+
+
+def class_similarity_of(
+    estimator: Any, setting: Parameters, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+) -> float:
+    """Of one setting, nothing but the steps before the BayesSVC being fitted."""
+    whole = _with(estimator, setting)
+    return _similarity_of(last_step(whole), _transformed(whole, X, y), y, sample_weight)
+
+
+def _similarity_of(model: BayesSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+    names = ("kernel", "degree", "gamma", "coef0")
+    parameters = {name: getattr(model, name) for name in names}
+    return class_similarity(X, y, **parameters, sample_weight=sample_weight).value
+
+
+def _score(model: BayesSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, criterion: str) -> float:
+    """Of a fitted model, more being better."""
+    if criterion == "loo_error":
+        return -model.leave_one_out_.error
+    if criterion == "evidence":
+        return log_evidence(model, X, y, sample_weight=sample_weight).value
+    if criterion == "class_similarity":
+        return -_similarity_of(model, X, y, sample_weight)
+    estimate = span_estimate if criterion == "span" else xi_alpha
+    return -estimate(model, X, y, sample_weight=sample_weight).error
+
+
+def try_one(
+    estimator: Any, setting: Parameters, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, criterion: str
+) -> tuple[Trial, Mapping[str, Any] | None]:
+    """One setting, and the gradient of its score by logarithms where the criterion has one."""
+    if criterion != "evidence":
+        [trial] = try_same_kernel(estimator, [setting], X, y, sample_weight, criterion, verbose=False)
+        return trial, None
+    started = time.perf_counter()
+    whole = _with(estimator, setting)
+    model = last_step(whole)
+    found = log_evidence(model, _transformed(whole, X, y), y, sample_weight=sample_weight)
+    gradient = dict(found.gradient)
+    if "coef0" in gradient:
+        gradient["coef0"] *= model.coef0
+    return Trial(setting, found.value, time.perf_counter() - started, None, None), gradient
+
+
+def say(trial: Trial, criterion: str) -> None:
+    """Print a setting and its score to stderr."""
+    setting = ", ".join(f"{name}={value}" for name, value in trial.parameters.items())
+    print(
+        f"[BayesSVCSearch] {setting}: {criterion} {abs(trial.score):.6g}, {trial.seconds:.2f} s",
+        file=sys.stderr,
+        flush=True,
+    )
