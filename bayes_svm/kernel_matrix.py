@@ -58,7 +58,7 @@ class KernelMatrix:
         self._source: tuple[Kernel, Any] | None = (kernel, X)
         self.diagonal: Array = np.append(kernel.diagonal(X), np.zeros(n_null))
         self._place = np.full(size, -1)
-        self._values = np.empty((self._room(), size))
+        self._values = np.empty((self._room(2), size))
         self._values[:n_null] = 0.0
         self._place[size - n_null :] = np.arange(n_null)
         self._n_known = n_null
@@ -128,8 +128,8 @@ class KernelMatrix:
         if last > len(self._values):  # what another process has sent has no room, or memory is at its end
             needed = f"{last} of the {len(self)} rows of the kernel matrix, those of points near the margin,"
             require_bytes(8 * last * len(self), needed, f"{FEWER_POINTS} A lower C may need fewer of them.")
-            values = np.empty((min(len(self), max(2 * last, self._room())), len(self)))
-            values[: self._n_known] = self._values
+            values = np.empty((max(last, min(2 * last, self._room(1))), len(self)))
+            values[: self._n_known] = self._values[: self._n_known]
             self._values = values
         rows = self._values[self._n_known : last]
         kernel.rows(X, points, rows[:, : X.shape[0]])
@@ -138,10 +138,10 @@ class KernelMatrix:
         self._place[points] = np.arange(self._n_known, last)
         self._n_known = last
 
-    def _room(self) -> int:
-        """Rows to reserve, of which only those written to take memory: all, or what half of it holds."""
+    def _room(self, share: int) -> int:
+        """Rows to reserve, of which only those written to take memory: all, or what a share of it holds."""
         size, available = len(self), available_bytes()
-        return size if available is None else min(size, max(1, available // (16 * size)))
+        return size if available is None else min(size, max(1, available // (8 * share * size)))
 
     def block(self, rows: Indices, columns: Indices) -> Array:
         """Values between some points and others, shape (n_rows, n_columns)."""

@@ -6,6 +6,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from _data import IDA, awkward, ida, noisy, three_classes
 from bayes_svm import leave_one_out
+from bayes_svm.leave_one_out import certified
+from bayes_svm.leave_one_out import signs as settling
+from bayes_svm.machine import machine_of
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
@@ -60,3 +63,27 @@ def test_options_that_need_values_are_refused():
             leave_one_out(SVC(), X, y, sign_only=True, **options)
     with pytest.raises(ValueError, match="sign_only=True needs two classes"):
         leave_one_out(SVC(), *three_classes(), sign_only=True)
+
+
+@pytest.mark.parametrize("C", [0.3, 10.0, 1e4])
+@pytest.mark.parametrize("gamma", [0.05, 1.0, 30.0])
+@pytest.mark.parametrize("make", [noisy, awkward])
+def test_signs_that_the_check_keeps_are_those_of_the_values(monkeypatch, make, gamma, C):
+    X, y = make(n=120)
+    svc = SVC(C=C, gamma=gamma)
+    full = leave_one_out(svc, X, y)
+    monkeypatch.setattr(settling, "WORTH_A_CHECK", 1)
+    monkeypatch.setattr(certified, "SHARE_CHECKED", 0.0)
+    signs = leave_one_out(svc, X, y, sign_only=True)
+    np.testing.assert_array_equal(signs.predictions, full.predictions)
+
+
+def test_where_few_signs_are_proven_the_others_are_not_checked(monkeypatch):
+    machine, (solution,) = machine_of(SVC(gamma=0.1), *noisy(n=300))
+    points = np.flatnonzero(solution.alpha)
+    arguments = machine.problem(0), solution, points, np.zeros(len(points))
+    every = certified.keep_their_sign(*arguments)
+    monkeypatch.setattr(certified, "SHARE_CHECKED", 1.1)
+    few = certified.keep_their_sign(*arguments)
+    assert 0 < few.sum() < 20 < every.sum()
+    assert np.all(every[few])
