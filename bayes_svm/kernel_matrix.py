@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -137,6 +138,12 @@ class KernelMatrix:
         # Readers in other threads look up the place first: it is written last.
         self._place[points] = np.arange(self._n_known, last)
         self._n_known = last
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """The smallest and the largest value; computes all rows."""
+        everything = self.require(np.arange(len(self)))[0][: len(self)]
+        return float(everything.min()), float(everything.max())
 
     def _room(self, share: int) -> int:
         """Rows to reserve, of which only those written to take memory: all, or what a share of it holds."""

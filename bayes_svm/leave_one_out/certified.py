@@ -200,7 +200,8 @@ def _whole(problem: DualProblem, solution: DualSolution) -> Whole:
     beta = np.clip(solution.beta, problem.lower, problem.upper)
     K = np.ascontiguousarray(problem.gram.whole())
     gradient = solution.values - solution.intercept - problem.label
-    largest, mass = max(float(K.max()), -float(K.min())), float(np.abs(beta).sum())
+    smallest, greatest = problem.gram.extremes
+    largest, mass = max(greatest, -smallest), float(np.abs(beta).sum())
     size = float(np.abs(solution.values).max()) + abs(solution.intercept) + 1.0
     excess = abs(float(beta.sum())) + EPSILON * mass
     moved = float(np.abs(beta - solution.beta).sum())
