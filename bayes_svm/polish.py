@@ -9,6 +9,7 @@ and no step can go uphill.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +43,12 @@ def margin_targets(label: Array, tie_break: float) -> Array:
     On grids and categorical data dozens of points can lie exactly on the margin. Distinct
     targets leave at most rank + 1 of them there, and no event of length zero.
     """
-    delta = np.random.default_rng(0).uniform(0.5, 1.0, len(label)) * tie_break
-    return np.asarray(label * (1.0 + delta))
+    return np.asarray(label * (1.0 + _distinct(len(label)) * tie_break))
+
+
+@lru_cache(maxsize=4)  # the polish and the paths of one problem ask for the same
+def _distinct(number: int) -> Array:
+    return np.random.default_rng(0).uniform(0.5, 1.0, number)
 
 
 def optimality_violation(beta: Array, residual: Array, lower: Array, upper: Array) -> Array:
@@ -187,7 +192,7 @@ def _round(
     violated = optimality_violation(beta, residual, lower, upper) > 0
     violated[free] = False
     # A violated point starts a little on the right side of its own first target.
-    stretch = 1.0 + np.random.default_rng(0).uniform(0.5, 1.0, len(beta))
+    stretch = 1.0 + _distinct(len(beta))
     drift = np.where(violated, -stretch * residual, 0.0)
     drift[free] = -residual[free]
     near = violated | (np.abs(residual) <= max(0.1, 20 * violation))

@@ -25,9 +25,18 @@ ROUNDING = 1e-13  # error of a coefficient times k(x, x), from the tableau
 
 
 class PathBase:
-    """One solution as all its paths see it, at perturbed and at exact targets. Read-only."""
+    """One solution as all its paths see it, at perturbed and at exact targets. Read-only.
 
-    def __init__(self, problem: DualProblem, solution: DualSolution) -> None:
+    Parameters
+    ----------
+    problem : DualProblem
+    solution : DualSolution
+    tie_break : float
+        Perturbation of the targets, at most that of the solution. Its free points, optimal for
+        the targets of both ends, are so for all between.
+    """
+
+    def __init__(self, problem: DualProblem, solution: DualSolution, tie_break: float) -> None:
         self.problem = problem
         self.lower, self.upper = problem.lower, problem.upper
         free = pinning_points(solution)
@@ -38,8 +47,8 @@ class PathBase:
         self.exact_beta = solution.beta
         self.exact_residual = solution.values + shift - problem.label
         self.exact_residual[free] = 0.0
-        self.tie_break = solution.tie_break
-        targets = margin_targets(problem.label, self.tie_break)
+        self.tie_break = tie_break
+        targets = margin_targets(problem.label, tie_break)
         self.system = problem.free_system(free)
         if len(solution.free):
             self.beta, intercept = coefficients_of_partition(problem, targets, solution.beta, free)
@@ -83,7 +92,7 @@ class Rows:
         rows[base.system.free] = False
         others = np.flatnonzero(rows)
         _require_memory(base, len(others))
-        return cls._on(base, Tableau.sweep(base.problem.gram, base.system, others))
+        return cls.on(base, Tableau.sweep(base.problem.gram, base.system, others))
 
     def extended(self, base: PathBase, points: Indices) -> Rows:
         """The same with some more points, at a fraction of the price.
@@ -94,10 +103,11 @@ class Rows:
             If it does not fit.
         """
         _require_memory(base, len(self.tableau.rows) - self.tableau.n_free + len(points))
-        return self._on(base, self.tableau.extended(base.problem.gram, base.system, points, self.free_rest))
+        return self.on(base, self.tableau.extended(base.problem.gram, base.system, points, self.free_rest))
 
     @classmethod
-    def _on(cls, base: PathBase, tableau: Tableau) -> Rows:
+    def on(cls, base: PathBase, tableau: Tableau) -> Rows:
+        """A tableau with the base, which may differ from that it was swept for by its targets."""
         problem, free, chosen, is_in = base.problem, base.system.free, tableau.rows, tableau.base_in
         others = chosen[tableau.n_free :]
         position = np.full(len(problem.label), -1)

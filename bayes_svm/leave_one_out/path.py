@@ -32,6 +32,7 @@ BATCH = 128  # cases whose ends are verified together: the unit of parallel work
 CAPACITY = 128  # changes of the partition one path may keep
 MANY_MEMBERS = 24  # a case that moves more points than this has too many changes for the shared tableau
 MAX_EVENTS = 20_000
+TIE_BREAKS = (1e-9, 1e-11, 1e-13)  # smaller perturbations, for paths that end on the wrong side of a tie
 ALL_ROWS = 300  # up to this many points all are in the tableau
 NEAR = 0.25  # else the free ones, those whose residual is within this of the margin, the less the
 MANY_ROWS, SHRINKS = 1000, 0.15  # more points there are beyond this, by this power,
@@ -59,7 +60,7 @@ class Paths:
 
     @cached_property
     def _base(self) -> PathBase:
-        return PathBase(self.problem, self.solution)
+        return PathBase(self.problem, self.solution, self.solution.tie_break)
 
     @cached_property
     def _near(self) -> Mask:
@@ -86,24 +87,46 @@ class Paths:
         # cases have a tableau of their own.
         own = many | removals.any_member(~moving & (removals.rest > 0))
         shared = np.flatnonzero(~own)
-        rows, sign_only = self._rows, self.sign_only
-        for _ in range(MAX_TABLEAUS):
-            shared, violated = self._pass(removals, shared, rows, sign_only, n_jobs, outcomes)
-            if len(shared) == 0 or not (sign_only or len(violated)):
+        base, rows, sign_only = self._base, self._rows, self.sign_only
+        for tie_break in (self.solution.tie_break, *TIE_BREAKS):
+            if tie_break < self.solution.tie_break:
+                # At exact targets a path may end on the wrong side of a tie by what the perturbation moved.
+                base, sign_only = PathBase(self.problem, self.solution, tie_break), False
+                rows = Rows.on(base, rows.tableau)
+            shared, rows = self._passes(removals, shared, base, rows, sign_only, n_jobs, outcomes)
+            if len(shared) == 0:
                 break
-            if len(violated):
-                rows = rows.extended(self._base, violated)
-            else:
-                sign_only = False  # what is open for another reason is followed to its end
         for case in outcomes.pending:
             part = self._alone(removals.take(np.array([case])))
             outcomes.put(removals, np.array([case]), part)
         return outcomes
 
+    def _passes(
+        self,
+        removals: Removals,
+        cases: Indices,
+        base: PathBase,
+        rows: Rows,
+        sign_only: bool,
+        n_jobs: int | None,
+        outcomes: Outcomes,
+    ) -> tuple[Indices, Rows]:
+        """Run cases on tableaus that grow by what they lack; returns the open ones, and the last tableau."""
+        for _ in range(MAX_TABLEAUS):
+            cases, violated = self._pass(removals, cases, base, rows, sign_only, n_jobs, outcomes)
+            if len(cases) == 0 or not (sign_only or len(violated)):
+                break
+            if len(violated):
+                rows = rows.extended(base, violated)
+            else:
+                sign_only = False  # what is open for another reason is followed to its end
+        return cases, rows
+
     def _pass(
         self,
         removals: Removals,
         cases: Indices,
+        base: PathBase,
         rows: Rows,
         sign_only: bool,
         n_jobs: int | None,
@@ -112,10 +135,9 @@ class Paths:
         """Run cases on a tableau that they share; returns the open ones, and points it lacked."""
         batches = [cases[start : start + BATCH] for start in range(0, len(cases), BATCH)]
         calls = [
-            delayed(_run_batch)(self._base, rows, self.cross, removals.take(batch), sign_only)
-            for batch in batches
+            delayed(_run_batch)(base, rows, self.cross, removals.take(batch), sign_only) for batch in batches
         ]
-        parts = run_all(n_jobs, calls, shared=[self._base, rows])
+        parts = run_all(n_jobs, calls, shared=[base, rows])
         lacked = [np.empty(0, dtype=np.intp)]
         for batch, (part, violated) in zip(batches, parts, strict=True):
             outcomes.put(removals, batch, part)
