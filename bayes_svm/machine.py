@@ -239,7 +239,7 @@ def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
     classes = np.unique(labels[weight > 0])
     if len(classes) < 2:
         raise ValueError(
-            f"y holds one class only ({classes[0]!r}, among rows of positive weight): a classifier "
+            f"y holds one class only ({classes.tolist()[0]!r}, among rows of positive weight): a classifier "
             "needs at least 2 classes."
         )
     numbers = np.searchsorted(classes, labels)
@@ -259,7 +259,7 @@ def row_bounds(
     Raises
     ------
     ValueError
-        If C is not finite, or a class weight is not above 0 or names no class.
+        If C is not finite, or a class weight is not above 0 or names no class where another has none.
     """
     if not np.isfinite(C):
         raise ValueError(f"C={C} is not finite: for a hard margin choose a large number, 1e6 say.")
@@ -269,10 +269,12 @@ def row_bounds(
         mass = np.bincount(y[weight > 0], weights=weight[weight > 0])
         factor = mass.sum() / (len(classes) * mass)
     else:
-        unknown = set(class_weight) - set(classes.tolist())
-        if unknown:
+        names = classes.tolist()
+        unknown = set(class_weight) - set(names)
+        # As in scikit-learn: a dict that weights every class may weight others too, those of other folds.
+        if unknown and not set(names) <= set(class_weight):
             raise ValueError(f"class_weight names classes that y does not hold: {sorted(map(str, unknown))}.")
-        factor = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+        factor = np.array([float(class_weight.get(label, 1.0)) for label in names])
         if np.any(factor <= 0) or not np.isfinite(factor).all():
             raise ValueError("class_weight must be finite and above 0 for every class.")
     return np.asarray(C * weight * factor[y])
@@ -299,8 +301,8 @@ def check_members(classes: NDArray[Any], y: Indices, weight: Array) -> None:
     members = np.bincount(y[used], weights=copies_of_weight(weight[used]))
     if members.min() < 2:
         raise ValueError(
-            f"Class {classes[members.argmin()]!r} has 1 member: every class needs at least 2, one to "
-            "leave out and one to learn from. Merge or drop the class, or add members."
+            f"Class {classes.tolist()[members.argmin()]!r} has 1 member: every class needs at least 2, "
+            "one to leave out and one to learn from. Merge or drop the class, or add members."
         )
 
 

@@ -116,8 +116,8 @@ class LabelledRows:
         copies = np.bincount(self.y, weights=copies_of_weight(self.weight), minlength=self.n_classes)
         if self.unbiased and copies.min() < 2:
             raise ValueError(
-                f"Class {classes[copies.argmin()]!r} has 1 member, and no pair of two: merge or drop the "
-                "class, add members, or count pairs of a row with itself (unbiased=False)."
+                f"Class {classes.tolist()[copies.argmin()]!r} has 1 member, and no pair of two: merge or "
+                "drop the class, add members, or count pairs of a row with itself (unbiased=False)."
             )
 
     def sampled(self, n: int, random_state: Any) -> tuple[LabelledRows, Indices]:

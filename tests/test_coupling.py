@@ -234,6 +234,13 @@ def test_weights_where_the_estimator_takes_none():
         PairwiseCouplingClassifier(piped).fit(X, Y, sample_weight=weight)
 
 
+def test_class_weights_of_all_classes_go_to_every_pair():
+    X, y = three_classes(60)
+    weighted = PairwiseCouplingClassifier(BayesSVC(class_weight={0: 1.0, 1: 5.0, 2: 1.0})).fit(X, y)
+    one = BayesSVC(class_weight={0: 1.0, 1: 5.0}).fit(X[y < 2], y[y < 2])
+    np.testing.assert_allclose(weighted.estimators_[0].predict_proba(X), one.predict_proba(X))
+
+
 def test_metadata_is_routed():
     weight = np.arange(len(Y)) % 3 + 1.0
     with sklearn.config_context(enable_metadata_routing=True):

@@ -55,6 +55,11 @@ def test_a_class_weight_for_no_class_is_refused():
         row_bounds(1.0, np.arange(2), np.array([0, 1]), np.ones(2), {7: 1.0})
 
 
+def test_where_every_class_has_a_weight_those_of_other_classes_do_not_matter():
+    bounds = row_bounds(2.0, np.arange(2), np.array([0, 1]), np.ones(2), {0: 3.0, 1: 0.5, 7: 1.0})
+    np.testing.assert_array_equal(bounds, [6.0, 1.0])
+
+
 @pytest.mark.parametrize("factor", [0.0, -1.0, np.inf, np.nan])
 def test_a_class_weight_out_of_range_is_refused(factor):
     with pytest.raises(ValueError, match="class_weight must be finite and above 0"):

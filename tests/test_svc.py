@@ -281,7 +281,7 @@ def test_x_that_is_not_finite_is_refused(value):
         (lambda y: np.ones(60), "one class only"),
         (
             lambda y: np.where(np.arange(60) == 5, 7, y),
-            r"Class .*7.* has 1 member: every class needs at least 2",
+            r"Class 7 has 1 member: every class needs at least 2",
         ),
         (lambda y: y + 0.5 * np.random.default_rng(0).random(60), "Unknown label type: continuous"),
         (lambda y: y[:-1], "inconsistent numbers of samples"),

@@ -99,7 +99,7 @@ def timed(call: Callable[[], object], repeats: int) -> tuple[float, object]:
 
 
 def one_model(X: np.ndarray, y: np.ndarray, parameters: dict, repeats: int) -> dict:
-    """Times, columns and signs of the three ways on one problem."""
+    """Times, columns and signs of all ways on one problem."""
     machine, solutions = machine_of(SVC(**parameters), X, y, None)
     problem, solution = machine.problem(0), solutions[0]
     points, rest = cases_of(machine, problem)
