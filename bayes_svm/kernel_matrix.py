@@ -91,6 +91,7 @@ class KernelMatrix:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._place = self._place.copy()  # joblib may hand over large arrays as read-only files
         self._lock = Lock()
 
     @property

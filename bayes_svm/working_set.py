@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 
 FIRST = 500  # points to begin with; then as many at a time
 GROWTH = 0.25  # as are this share of those at hand, those first that violate optimality most,
+FEWEST = 64  # but no fewer than are computed together anyway,
 SHARE = 0.1  # whenever the ones at hand have come down to this share of the violation of all
 
 
@@ -44,20 +45,21 @@ def descend(
     if not gram.on_demand:
         return _minimise(problem, beta, gradient, lower, upper, tolerance, max_steps)
     gram.require(np.flatnonzero(beta))
-    steps, number = 0, FIRST
+    steps, number, aim = 0, FIRST, np.inf
     while True:
         new = _most_violated(problem, beta, gradient, number)
+        left = _violation(beta, gradient, lower, upper)
+        if (len(new) == 0 and aim <= tolerance) or steps >= max_steps:
+            return left, steps
         gram.require(new)
         known = gram.known
-        aim = max(tolerance, SHARE * _violation(beta, gradient, lower, upper) if len(new) else tolerance)
-        violation, moved = _minimise(
+        aim = max(tolerance, SHARE * left) if len(new) else tolerance
+        _, moved = _minimise(
             problem, beta, gradient, np.where(known, lower, 0.0), np.where(known, upper, 0.0), aim,
             max_steps - steps,
         )  # fmt: skip
         steps += moved
-        if (len(new) == 0 and violation <= tolerance) or steps >= max_steps:
-            return _violation(beta, gradient, lower, upper), steps
-        number = int(GROWTH * known.sum())
+        number = max(FEWEST, int(GROWTH * known.sum()))
 
 
 def _minimise(

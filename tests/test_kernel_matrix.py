@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
 from _data import awkward, noisy, three_classes
-from bayes_svm import BayesSVC, kernel_matrix, leave_one_out
+from bayes_svm import BayesSVC, kernel_matrix, leave_one_out, working_set
 from bayes_svm.kernel_matrix import KernelMatrix
 from bayes_svm.kernels import Kernel
 from bayes_svm.machine import machine_of
@@ -21,7 +21,8 @@ X, Y = noisy(n=200)
 def on_demand(monkeypatch):
     """Rows of every matrix are computed on demand, a few points at a time."""
     monkeypatch.setattr(kernel_matrix, "ALL_AT_ONCE", 0)
-    monkeypatch.setattr("bayes_svm.working_set.FIRST", 10)
+    monkeypatch.setattr(working_set, "FIRST", 10)
+    monkeypatch.setattr(working_set, "FEWEST", 2)
 
 
 @pytest.mark.usefixtures("on_demand")
@@ -155,7 +156,8 @@ def test_leave_one_out_is_that_of_the_whole_matrix(monkeypatch, estimator, make)
     options = [{}, {"cv": 5, "at": data[0][:4] + 0.1}]
     expected = [leave_one_out(estimator, *data, **each) for each in options]
     monkeypatch.setattr(kernel_matrix, "ALL_AT_ONCE", 0)
-    monkeypatch.setattr("bayes_svm.working_set.FIRST", 10)
+    monkeypatch.setattr(working_set, "FIRST", 10)
+    monkeypatch.setattr(working_set, "FEWEST", 2)
     for wanted, each in zip(expected, options, strict=True):
         found = leave_one_out(estimator, *data, **each)
         np.testing.assert_allclose(found.decision_values, wanted.decision_values, atol=1e-7)

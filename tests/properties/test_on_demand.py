@@ -40,6 +40,7 @@ def test_values_and_signs_are_the_same(problem, first, growth):
         whole = leave_one_out(machine, X, y, sample_weight=weight, **options)
         patch.setattr(kernel_matrix, "ALL_AT_ONCE", 0)
         patch.setattr(working_set, "FIRST", first)
+        patch.setattr(working_set, "FEWEST", 2)
         patch.setattr(working_set, "GROWTH", growth)
         part = leave_one_out(machine, X, y, sample_weight=weight, **options)
     exact = np.isin(whole.status, EXACT) & np.isin(part.status, EXACT)
