@@ -63,6 +63,7 @@ class KernelMatrix:
         self._values[:n_null] = 0.0
         self._place[size - n_null :] = np.arange(n_null)
         self._n_known = n_null
+        self._sent: Array | None = None
         self._lock = Lock()
 
     @classmethod
@@ -78,20 +79,25 @@ class KernelMatrix:
         self._values = values
         self._place = np.arange(len(values))
         self._n_known = len(values)
+        self._sent = None
         self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._place)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
+        with self._lock:
+            # The same array each time: what is sent to several processes is told by its identity.
+            if self._sent is None or len(self._sent) != self._n_known:
+                whole = self._n_known == len(self._values)
+                self._sent = self._values if whole else self._values[: self._n_known]
+            state = {**self.__dict__, "_values": self._sent, "_place": self._place.copy(), "_sent": None}
         del state["_lock"]
-        state["_values"] = self._values[: self._n_known]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._place = self._place.copy()  # joblib may hand over large arrays as read-only files
+        self._place = np.array(self._place)  # joblib may hand over large arrays as read-only files
         self._lock = Lock()
 
     @property
@@ -126,16 +132,21 @@ class KernelMatrix:
 
     def _compute(self, points: Indices) -> None:
         assert self._source is not None  # else all rows are known
-        (kernel, X), last = self._source, self._n_known + len(points)
-        if last > len(self._values):  # what another process has sent has no room, or memory is at its end
-            needed = f"{last} of the {len(self)} rows of the kernel matrix, those of points near the margin,"
-            require_bytes(8 * last * len(self), needed, f"{FEWER_POINTS} A lower C may need fewer of them.")
-            values = np.empty((max(last, min(2 * last, self._room(1))), len(self)))
+        (kernel, X), last, size = self._source, self._n_known + len(points), len(self)
+        fits = last <= len(self._values)
+        require_bytes(
+            8 * size * (len(points) if fits else last),
+            f"The kernel matrix of {size} points, {last} rows of which are needed,",
+            f"{FEWER_POINTS} A lower C may need fewer rows.",
+        )
+        if not fits:  # what another process has sent has no room; or memory was short
+            values = np.empty((max(last, min(2 * last, self._room(1))), size))
             values[: self._n_known] = self._values[: self._n_known]
             self._values = values
         rows = self._values[self._n_known : last]
         kernel.rows(X, points, rows[:, : X.shape[0]])
         rows[:, X.shape[0] :] = 0.0
+        rows[np.arange(len(points)), points] = self.diagonal[points]
         # Readers in other threads look up the place first: it is written last.
         self._place[points] = np.arange(self._n_known, last)
         self._n_known = last
@@ -147,9 +158,13 @@ class KernelMatrix:
         return float(everything.min()), float(everything.max())
 
     def _room(self, share: int) -> int:
-        """Rows to reserve, of which only those written to take memory: all, or what a share of it holds."""
+        """Rows to reserve: all, or as many as a share of the memory holds, or a few where none knows of it.
+
+        Most systems provide memory as it is written to.
+        """
         size, available = len(self), available_bytes()
-        return size if available is None else min(size, max(1, available // (8 * share * size)))
+        rows = ALL_AT_ONCE if available is None else available // (8 * share * size)
+        return min(size, max(1, rows))
 
     def block(self, rows: Indices, columns: Indices) -> Array:
         """Values between some points and others, shape (n_rows, n_columns)."""
@@ -163,18 +178,28 @@ class KernelMatrix:
         return np.asarray(values[place[points]])
 
     def whole(self) -> Array:
-        """All values, shape (n_points, n_points).
+        """All values, shape (n_points, n_points): all rows are computed, and put in order.
 
         Raises
         ------
         MemoryError
-            If they do not fit a second time, where rows had been computed on demand.
+            If they do not fit.
         """
-        if not self.on_demand:
-            return self._values
-        everything = np.arange(len(self))
-        require_bytes(8 * len(self) ** 2, f"The kernel matrix of {len(self)} points", FEWER_POINTS)
-        return self.rows(everything)
+        if self.on_demand:
+            self.require(np.arange(len(self)))
+            with self._lock:
+                self._put_in_order()
+        return self._values[: len(self)]
+
+    def _put_in_order(self) -> None:
+        """Every row to the place of its own number, without a second matrix."""
+        point = np.argsort(self._place)  # whose row is at each place
+        for place in range(len(point)):
+            while point[place] != place:
+                other = point[place]
+                self._values[[place, other]] = self._values[[other, place]]
+                point[place], point[other] = point[other], other
+        self._place[:] = point
 
     def take(self, points: Indices, n_null: int = 0) -> KernelMatrix:
         """The matrix of some of the points, the last ``n_null`` of them null points.

@@ -215,8 +215,8 @@ class Kernel:
     def rows(self, X: Any, points: NDArray[np.intp], out: Array) -> None:
         """Write the kernel values between some of the points of X and all of them to ``out``.
 
-        The bits of a row do not depend on the others: a product of matrices may round otherwise in
-        the last rows of a block that is not full, so that each is.
+        The bits of a row do not depend on the others, and k(x, z) is k(z, x): a product of matrices may
+        round otherwise at the end of a block that is not full, so that each is.
 
         Parameters
         ----------
@@ -235,9 +235,9 @@ class Kernel:
                 chosen = np.resize(points[start : start + ROWS], ROWS)
                 left, n_new = X[chosen], min(ROWS, len(points) - start)
                 for first in range(0, size, TILE):
-                    columns = slice(first, min(first + TILE, size))
+                    columns = np.resize(np.arange(first, min(first + TILE, size)), TILE)
                     tile = self._tile(left, X[columns], lengths[chosen], lengths[columns])
-                    out[start : start + n_new, columns] = tile[:n_new]
+                    out[start : start + n_new, first : first + TILE] = tile[:n_new, : size - first]
                 self._finite(out[start : start + n_new])
 
     def _lengths(self, X: Any) -> Array:
@@ -257,8 +257,7 @@ class Kernel:
             tile[...] = self._of_inner_products(tile)
             return
         tile *= 2.0 * self.gamma
-        tile -= self.gamma * right
-        tile -= self.gamma * left[:, None]
+        tile -= np.add.outer(self.gamma * left, self.gamma * right)  # one sum: k(x, z) is k(z, x) to the bit
         np.minimum(tile, 0.0, out=tile)
         np.exp(tile, out=tile)
 

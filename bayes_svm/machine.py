@@ -148,9 +148,12 @@ class Machine:
         the first of the pair positive, as in :class:`sklearn.svm.SVC`. The last one asked for is
         kept, with what it has factorised.
         """
-        if not self._last_problem or self._last_problem[0][0] != k:
-            self._last_problem[:] = [(k, self._make_problem(k))]
-        return self._last_problem[0][1]
+        for number, problem in self._last_problem:
+            if number == k:
+                return problem
+        problem = self._make_problem(k)
+        self._last_problem[:] = [(k, problem)]
+        return problem
 
     def _make_problem(self, k: int) -> DualProblem:
         row_of = self.row_of

@@ -198,9 +198,12 @@ class DualProblem:
         numpy.linalg.LinAlgError
             If the points are dependent.
         """
-        if not self._last_system or not np.array_equal(self._last_system[0].free, free):
-            self._last_system[:] = [FreeSystem(self.gram, free, self.shift)]
-        return self._last_system[0]
+        for system in self._last_system:
+            if np.array_equal(system.free, free):
+                return system
+        system = FreeSystem(self.gram, free, self.shift)
+        self._last_system[:] = [system]
+        return system
 
     @property
     def lower(self) -> Array:

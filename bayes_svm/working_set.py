@@ -11,6 +11,7 @@ from bayes_svm.problem import DualProblem, Indices
 __all__ = ["descend"]
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 FIRST = 500  # points to begin with; then as many at a time
 GROWTH = 0.25  # as are this share of those at hand, those first that violate optimality most,
@@ -23,8 +24,8 @@ def descend(
 ) -> tuple[float, int]:
     """Lower the violation of optimality to ``tolerance``, in at most ``max_steps`` moves of pairs.
 
-    Where rows of the kernel matrix are computed on demand, only points whose rows are known are
-    moved; these become more until no other violates optimality.
+    Where rows of the kernel matrix are computed on demand, only chosen points are moved; these
+    become more until no other violates optimality.
 
     Parameters
     ----------
@@ -44,22 +45,23 @@ def descend(
     gram, lower, upper = problem.gram, problem.lower, problem.upper
     if not gram.on_demand:
         return _minimise(problem, beta, gradient, lower, upper, tolerance, max_steps)
-    gram.require(np.flatnonzero(beta))
+    # Those whose row happens to be known are more: what is found is not to depend on what was asked before.
+    chosen = (beta != 0) | (problem.label == 0)
     steps, number, aim = 0, FIRST, np.inf
     while True:
-        new = _most_violated(problem, beta, gradient, number)
+        new = _most_violated(problem, chosen, beta, gradient, number)
         left = _violation(beta, gradient, lower, upper)
         if (len(new) == 0 and aim <= tolerance) or steps >= max_steps:
             return left, steps
-        gram.require(new)
-        known = gram.known
+        chosen[new] = True
+        gram.require(np.flatnonzero(chosen))
         aim = max(tolerance, SHARE * left) if len(new) else tolerance
         _, moved = _minimise(
-            problem, beta, gradient, np.where(known, lower, 0.0), np.where(known, upper, 0.0), aim,
+            problem, beta, gradient, np.where(chosen, lower, 0.0), np.where(chosen, upper, 0.0), aim,
             max_steps - steps,
         )  # fmt: skip
         steps += moved
-        number = max(FEWEST, int(GROWTH * known.sum()))
+        number = max(FEWEST, int(GROWTH * chosen.sum()))
 
 
 def _minimise(
@@ -86,24 +88,23 @@ def _violation(beta: Array, gradient: Array, lower: Array, upper: Array) -> floa
     return max(0.0, float(steepest - flattest))
 
 
-def _most_violated(problem: DualProblem, beta: Array, gradient: Array, number: int) -> Indices:
-    """Points without a row that violate optimality most, half of them to be raised, half to be lowered.
+def _most_violated(problem: DualProblem, chosen: Mask, beta: Array, gradient: Array, number: int) -> Indices:
+    """Points not chosen yet that violate optimality most, half of them to be raised, half to be lowered.
 
-    They are measured against the points with a row, or, as long as these do not bound the
-    intercept from both sides, against all.
+    They are measured against the chosen ones, or, as long as these do not bound the intercept
+    from both sides, against all.
     """
-    known = problem.gram.known
     rising, falling = beta < problem.upper, beta > problem.lower
     intercept = 0.0
-    for among in (np.ones(len(beta), dtype=bool), known):
+    for among in (np.ones(len(beta), dtype=bool), chosen):
         at_least = -gradient[rising & among].min(initial=np.inf)
         at_most = -gradient[falling & among].max(initial=-np.inf)
         if np.isfinite(at_least) and np.isfinite(at_most):
             intercept = (at_least + at_most) / 2.0
     # Points that violate it equally, as all do at the start, are taken in no order of the data's.
     order = np.random.default_rng(0).permutation(len(beta))
-    chosen = []
+    found = []
     for movable, excess in ((rising, -gradient - intercept), (falling, intercept + gradient)):
-        candidates = order[(movable & ~known & (excess > 0))[order]]
-        chosen.append(candidates[np.argsort(-excess[candidates], kind="stable")[: (number + 1) // 2]])
-    return np.sort(np.concatenate(chosen))
+        candidates = order[(movable & ~chosen & (excess > 0))[order]]
+        found.append(candidates[np.argsort(-excess[candidates], kind="stable")[: (number + 1) // 2]])
+    return np.sort(np.concatenate(found))

@@ -1,5 +1,6 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from bayes_svm import BayesSVC, kernel_matrix, leave_one_out, working_set
 from bayes_svm.kernel_matrix import KernelMatrix
 from bayes_svm.kernels import Kernel
 from bayes_svm.machine import machine_of
+from bayes_svm.solution import solve
 from bayes_svm.working_set import descend
 
 KERNELS = [Kernel("rbf", gamma=0.3), Kernel("linear"), Kernel("poly", gamma=0.2, degree=3, coef0=1.0)]
@@ -65,6 +67,38 @@ def test_the_bits_of_a_row_do_not_depend_on_the_others(kernel, convert):
 
 
 @pytest.mark.usefixtures("on_demand")
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("kernel", [*KERNELS, Kernel("rbf", gamma=0.25)], ids=str)
+def test_it_is_symmetric_to_the_bit_however_far_from_the_origin(kernel, convert):
+    far = np.random.default_rng(0).normal(size=(300, 4)) + 8192.0
+    matrix = KernelMatrix(kernel, convert(far))
+    for points in np.array_split(np.random.default_rng(1).permutation(300), 7):
+        matrix.require(points)
+    values = matrix.whole()
+    np.testing.assert_array_equal(values, values.T)
+    np.testing.assert_array_equal(np.diagonal(values), matrix.diagonal)
+
+
+@pytest.mark.usefixtures("on_demand")
+def test_a_solution_far_from_the_origin_is_exact_and_so_are_its_paths():
+    far = X + 8192.0
+    machine, (solution,) = machine_of(SVC(gamma=0.25), far, Y)
+    assert machine.gram.on_demand
+    assert solution.exact
+    assert set(leave_one_out(SVC(gamma=0.25), far, Y).status) <= {"path", "unchanged"}
+
+
+@pytest.mark.usefixtures("on_demand")
+def test_what_is_found_does_not_depend_on_the_rows_that_are_known():
+    _, (solution,) = machine_of(SVC(C=3.0, gamma=0.5), X, Y)
+    other, _ = machine_of(SVC(C=3.0, gamma=0.5), X, Y)
+    other.gram.require(np.arange(0, 200, 3))
+    again = solve(replace(other.problem(0)))
+    assert again.beta.tobytes() == solution.beta.tobytes()
+    assert (again.smo_steps, again.pivots) == (solution.smo_steps, solution.pivots)
+
+
+@pytest.mark.usefixtures("on_demand")
 def test_threads_may_ask_for_the_same_rows():
     matrix, expected = KernelMatrix(KERNELS[0], X), KernelMatrix(KERNELS[0], X).whole()
     wanted = [np.random.default_rng(seed).integers(0, 200, 30) for seed in range(40)]
@@ -79,6 +113,7 @@ def test_a_pickled_matrix_holds_the_known_rows_and_computes_others():
     matrix = KernelMatrix(KERNELS[0], X)
     matrix.require(np.arange(20))
     copy = pickle.loads(pickle.dumps(matrix))
+    assert matrix.__getstate__()["_values"] is matrix.__getstate__()["_values"]  # sent once to many
     assert len(pickle.dumps(matrix)) < 8 * 200 * 60
     np.testing.assert_array_equal(copy.known, matrix.known)
     np.testing.assert_array_equal(copy.whole(), matrix.whole())

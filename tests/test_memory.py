@@ -61,8 +61,25 @@ def test_rows_on_demand_need_memory_for_themselves_only(monkeypatch):
     X, _ = noisy(n=50)
     matrix = KernelMatrix(Kernel("rbf"), X)
     known = matrix.rows(np.arange(15))
-    with pytest.raises(
-        MemoryError, match=r"25 of the 50 rows of the kernel matrix.* needs 10,000 bytes.*lower C"
-    ):
+    with pytest.raises(MemoryError, match=r"50 points, 25 rows of which.* needs 10,000 bytes.*lower C"):
         matrix.require(np.arange(25))
     np.testing.assert_array_equal(matrix.rows(np.arange(20))[:15], known)
+
+
+def test_rows_are_counted_where_they_have_been_reserved(monkeypatch):
+    monkeypatch.setattr(kernel_matrix, "ALL_AT_ONCE", 0)
+    monkeypatch.setattr(_memory, "ALWAYS_THERE", 0)
+    matrix = KernelMatrix(Kernel("rbf"), noisy(n=50)[0])
+    monkeypatch.setattr(_memory, "available_bytes", lambda: 8 * 50 * 4)
+    matrix.require(np.arange(4))
+    with pytest.raises(MemoryError, match="needs 2,000 bytes"):
+        matrix.require(np.arange(9))
+
+
+def test_where_the_system_does_not_say_rows_are_reserved_as_they_come(monkeypatch):
+    monkeypatch.setattr(kernel_matrix, "ALL_AT_ONCE", 0)
+    monkeypatch.setattr(kernel_matrix, "available_bytes", lambda: None)
+    X, _ = noisy(n=50)
+    matrix = KernelMatrix(Kernel("linear"), X, 1)
+    np.testing.assert_allclose(matrix.rows(np.arange(51))[:50, :50], X @ X.T, atol=1e-12)
+    assert not matrix.rows(np.array([50])).any()

@@ -88,8 +88,9 @@ class Paths:
         own = many | removals.any_member(~moving & (removals.rest > 0))
         shared = np.flatnonzero(~own)
         base, rows, sign_only = self._base, self._rows, self.sign_only
-        for tie_break in (self.solution.tie_break, *TIE_BREAKS):
-            if tie_break < self.solution.tie_break:
+        first = self.solution.tie_break
+        for tie_break in (first, *(less for less in TIE_BREAKS if less < first)):
+            if tie_break < first:
                 # At exact targets a path may end on the wrong side of a tie by what the perturbation moved.
                 base, sign_only = PathBase(self.problem, self.solution, tie_break), False
                 rows = Rows.on(base, rows.tableau)

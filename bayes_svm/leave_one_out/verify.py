@@ -168,11 +168,11 @@ def _verify_outside(
     # First in single precision, and again in double where that is too coarse to tell.
     mass = np.abs(delta[doubtful]).sum(axis=1) * length**2 + np.abs(ends.intercepts[doubtful]) + 1.0
     side = _side_after(base, rows, removals, ends, touched, delta, doubtful, near, np.float32)
-    unclear = side <= SINGLE * mass[:, None]
+    unclear = ~(side > SINGLE * mass[:, None])  # single precision may overflow, and NaN is not clear
     paths, points = np.flatnonzero(unclear.any(axis=1)), np.flatnonzero(unclear.any(axis=0))
     good[doubtful] = True
     side = _side_after(base, rows, removals, ends, touched, delta, doubtful[paths], points, np.float64)
-    wrong = side <= -max(PRECISE * base.scale, SETTLED_ROUNDING * base.rounding)
+    wrong = ~(side > -max(PRECISE * base.scale, SETTLED_ROUNDING * base.rounding))
     good[doubtful[paths[wrong.any(axis=1)]]] = False
     return np.asarray(good), rows.outside[points[wrong.any(axis=0)]]
 
