@@ -235,7 +235,8 @@ class Kernel:
                 chosen = np.resize(points[start : start + ROWS], ROWS)
                 left, n_new = X[chosen], min(ROWS, len(points) - start)
                 for first in range(0, size, TILE):
-                    columns = np.resize(np.arange(first, min(first + TILE, size)), TILE)
+                    full = first + TILE <= size
+                    columns = slice(first, first + TILE) if full else np.resize(np.arange(first, size), TILE)
                     tile = self._tile(left, X[columns], lengths[chosen], lengths[columns])
                     out[start : start + n_new, first : first + TILE] = tile[:n_new, : size - first]
                 self._finite(out[start : start + n_new])
