@@ -123,13 +123,15 @@ class Rows:
         distance = np.abs(base.exact_residual[outside])
         order = np.argsort(distance, kind="stable")
         outside = outside[order]
+        with np.errstate(over="ignore"):  # a first check beyond single precision leaves it to the second
+            free_outside = problem.gram.block(free, outside).astype(np.float32)
         return cls(
             tableau=tableau,
             position=position,
             outside=outside,
             distance=distance[order],
             free_rest=problem.gram.block(free, others),
-            free_outside=problem.gram.block(free, outside).astype(np.float32),
+            free_outside=free_outside,
             loop=Base(tableau.W, is_in, lower, upper, flat),
             start=start,
         )

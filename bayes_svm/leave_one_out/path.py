@@ -90,13 +90,13 @@ class Paths:
         base, rows, sign_only = self._base, self._rows, self.sign_only
         first = self.solution.tie_break
         for tie_break in (first, *(less for less in TIE_BREAKS if less < first)):
+            if len(shared) == 0:
+                break
             if tie_break < first:
                 # At exact targets a path may end on the wrong side of a tie by what the perturbation moved.
                 base, sign_only = PathBase(self.problem, self.solution, tie_break), False
                 rows = Rows.on(base, rows.tableau)
             shared, rows = self._passes(removals, shared, base, rows, sign_only, n_jobs, outcomes)
-            if len(shared) == 0:
-                break
         for case in outcomes.pending:
             part = self._alone(removals.take(np.array([case])))
             outcomes.put(removals, np.array([case]), part)
@@ -114,36 +114,23 @@ class Paths:
     ) -> tuple[Indices, Rows]:
         """Run cases on tableaus that grow by what they lack; returns the open ones, and the last tableau."""
         for _ in range(MAX_TABLEAUS):
-            cases, violated = self._pass(removals, cases, base, rows, sign_only, n_jobs, outcomes)
-            if len(cases) == 0 or not (sign_only or len(violated)):
+            batches = [cases[start : start + BATCH] for start in range(0, len(cases), BATCH)]
+            calls = [
+                delayed(_run_batch)(base, rows, self.cross, removals.take(batch), sign_only)
+                for batch in batches
+            ]
+            parts = run_all(n_jobs, calls, shared=[base, rows])
+            for batch, (part, _) in zip(batches, parts, strict=True):
+                outcomes.put(removals, batch, part)
+            cases = cases[outcomes.status[cases] == ""]
+            lacked = np.unique(np.concatenate([points for _, points in parts]))
+            if len(cases) == 0 or not (sign_only or len(lacked)):
                 break
-            if len(violated):
-                rows = rows.extended(base, violated)
+            if len(lacked):
+                rows = rows.extended(base, lacked)
             else:
                 sign_only = False  # what is open for another reason is followed to its end
         return cases, rows
-
-    def _pass(
-        self,
-        removals: Removals,
-        cases: Indices,
-        base: PathBase,
-        rows: Rows,
-        sign_only: bool,
-        n_jobs: int | None,
-        outcomes: Outcomes,
-    ) -> tuple[Indices, Indices]:
-        """Run cases on a tableau that they share; returns the open ones, and points it lacked."""
-        batches = [cases[start : start + BATCH] for start in range(0, len(cases), BATCH)]
-        calls = [
-            delayed(_run_batch)(base, rows, self.cross, removals.take(batch), sign_only) for batch in batches
-        ]
-        parts = run_all(n_jobs, calls, shared=[base, rows])
-        lacked = [np.empty(0, dtype=np.intp)]
-        for batch, (part, violated) in zip(batches, parts, strict=True):
-            outcomes.put(removals, batch, part)
-            lacked.append(violated)
-        return cases[outcomes.status[cases] == ""], np.unique(np.concatenate(lacked))
 
     def _alone(self, case: Removals) -> Outcomes:
         """One case with tableaus of its own, or, if that fails, by solving what is left."""

@@ -167,8 +167,9 @@ def _verify_outside(
     near = slice(int(np.searchsorted(rows.distance, reach[doubtful].max(), side="right")))
     # First in single precision, and again in double where that is too coarse to tell.
     mass = np.abs(delta[doubtful]).sum(axis=1) * length**2 + np.abs(ends.intercepts[doubtful]) + 1.0
-    side = _side_after(base, rows, removals, ends, touched, delta, doubtful, near, np.float32)
-    unclear = ~(side > SINGLE * mass[:, None])  # single precision may overflow, and NaN is not clear
+    with np.errstate(over="ignore", invalid="ignore"):  # single precision may overflow, and NaN is not clear
+        side = _side_after(base, rows, removals, ends, touched, delta, doubtful, near, np.float32)
+        unclear = ~(side > SINGLE * mass[:, None])
     paths, points = np.flatnonzero(unclear.any(axis=1)), np.flatnonzero(unclear.any(axis=0))
     good[doubtful] = True
     side = _side_after(base, rows, removals, ends, touched, delta, doubtful[paths], points, np.float64)

@@ -135,3 +135,11 @@ def test_no_memory_for_the_tableau_is_said(monkeypatch):
         MemoryError, match=r"leave-one-out tableau of \d+ points needs .* bytes.*Fit on fewer"
     ):
         leave_one_out(SVC(), X, y)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_kernel_values_beyond_single_precision_change_nothing(C):
+    X, y = noisy(n=400, noise=1.0)
+    plain = leave_one_out(SVC(kernel="linear", C=C), X, y)
+    huge = leave_one_out(SVC(kernel="linear", C=C / 2.0**132), X * 2.0**66, y)
+    np.testing.assert_allclose(huge.decision_values, plain.decision_values, atol=1e-7)
