@@ -22,8 +22,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._compiled import compiled
+from bayes_svm._compiled import compiled, inlined
+from bayes_svm.tableau import DEPENDENT
 
+LOST = 1e-4  # share of its usual size below which a pivot is not divided by
 NO_RATE = 1e-9  # share of the fastest rate below which a rate is rounding
 NEVER = 1e300  # an end no position reaches, and a time nothing waits for
 DONE, TOO_MANY_CHANGES, TOO_MANY_EVENTS, NO_WAY_ON, SETTLED = 0, 1, 2, 3, 4
@@ -68,13 +70,14 @@ class State(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Memory for one step, so that none is taken in the loop."""
+    """Memory for one step, so that none is taken in the loop; it belongs to one ``Base``."""
 
     rate: Array  # (m + 1,)
     wait: Array  # (m,)
     A: Array  # (capacity, capacity)
     pivots: Numbers  # (capacity,)
     weights: Array  # (capacity,)
+    factored: Numbers  # (capacity + 1,) points that A has the factors of, in order, then -1
 
 
 @compiled
@@ -100,7 +103,7 @@ def factorise(A, pivots, size):
     return True
 
 
-@compiled
+@inlined
 def solve_factorised(A, pivots, x, size):
     """Overwrite ``x[:size]`` with the solution of the factorised system."""
     for k in range(size):
@@ -114,16 +117,65 @@ def solve_factorised(A, pivots, x, size):
         x[k] /= A[k, k]
 
 
-@compiled
-def factorise_changed(W, changed, n_changed, A, pivots):
-    """LU factors of the map from inputs to positions of the changed points; False if singular."""
+@inlined
+def _append_factor(base, changed, n, A, pivots):
+    """Extend the factors of the first ``n`` changed points by the next one; False if its pivot is lost.
+
+    But for the signs of the points that are in the base the map is symmetric: a row of factors
+    gives the column.
+    """
+    own, was_in = changed[n], base.is_in[changed[n]]
+    for c in range(n):
+        A[n, c] = base.W[own, changed[c]] if base.is_in[changed[c]] == was_in else -base.W[own, changed[c]]
+    pivot = base.W[own, own]
+    for k in range(n):
+        rest = A[n, k]
+        factor = rest / A[k, k]
+        for c in range(k + 1, n):
+            A[n, c] -= factor * A[k, c]
+        A[n, k], A[k, n] = factor, rest if base.is_in[changed[k]] == was_in else -rest
+        pivot -= factor * A[k, n]
+    A[n, n], pivots[n] = pivot, n
+    size = base.flat[own] / DEPENDENT  # of k(x, x); the pivot of a point that was in is of its inverse
+    return abs(pivot) > LOST * (1.0 / size if was_in else size)
+
+
+@inlined
+def _next_factor(base, changed, n, n_changed, A, pivots):
+    """Extend the factors of the first ``n`` changed points by one of the others; False if none will do."""
+    for k in range(n, n_changed):
+        changed[n], changed[k] = changed[k], changed[n]
+        if _append_factor(base, changed, n, A, pivots):
+            return True
+    return False
+
+
+@inlined
+def factorise_changed(base, changed, n_changed, scratch):
+    """LU factors of the map from inputs to positions of the changed points; False if singular.
+
+    From one event to the next the list of points grows or shrinks by one: what is the same at
+    its head is not factorised again. The points may be put in another order.
+    """
+    _, _, A, pivots, _, factored = scratch
+    n = 0
+    while n < n_changed and factored[n] == changed[n]:
+        n += 1
+    while n < n_changed and _next_factor(base, changed, n, n_changed, A, pivots):
+        factored[n] = changed[n]
+        n += 1
+    factored[n] = -1  # ends the list
+    if n == n_changed:
+        return True
+    # No order will do, but rows can be exchanged, too.
+    factored[0] = -1
     for c in range(n_changed):
         for a in range(n_changed):
-            A[a, c] = W[changed[c], changed[a]]
+            A[a, c] = base.W[changed[c], changed[a]]
     return factorise(A, pivots, n_changed)
 
 
-@compiled
+@inlined
 def combine(W, start, changed, weights, n_changed, out):
     """``out = start + sum_a weights[a] * W[changed[a]]``, four rows at a time."""
     size = out.shape[0]
@@ -143,12 +195,12 @@ def combine(W, start, changed, weights, n_changed, out):
         a += 1
 
 
-@compiled
+@inlined
 def _rates(base, motion, state, n_changed, scratch):
     """Rates of all positions, into ``scratch``; False if they are not determined."""
-    rate, _, A, pivots, weights = scratch
+    rate, _, A, pivots, weights, _ = scratch
     changed = state.changed
-    if not factorise_changed(base.W, changed, n_changed, A, pivots):
+    if not factorise_changed(base, changed, n_changed, scratch):
         return False
     for a in range(n_changed):
         weights[a] = motion.goal[changed[a]] - motion.direction[changed[a]]
@@ -159,18 +211,19 @@ def _rates(base, motion, state, n_changed, scratch):
     return True
 
 
-@compiled
+@inlined
 def _first_event(state, scratch, just_left):
     """Next point to change sides, and the time until then."""
-    position, low, high, rate = state.position, state.low, state.high, scratch.rate
+    position, low, high, rate, wait = state.position, state.low, state.high, scratch.rate, scratch.wait
+    for i in range(position.shape[0]):
+        # Both ends are read, whichever is due: the loop then has no branch. At rest it waits for ever.
+        speed, above, below = rate[i], high[i] - position[i], position[i] - low[i]
+        wait[i] = (above if speed > 0.0 else below) / abs(speed)
     event, first = np.int64(-1), NEVER
     for i in range(position.shape[0]):
-        # Both ends are read and nothing is divided before it is due: the loop then hardly branches.
-        speed, above, below = rate[i], high[i] - position[i], position[i] - low[i]
-        distance = above if speed > 0.0 else below
-        if distance < first * abs(speed) and not (i == just_left and distance <= 0.0):
-            # A point that has just left is on its bound with residual zero: that wait is rounding.
-            event, first = np.int64(i), distance / abs(speed)
+        # A point that has just left is on its bound with residual zero: that wait is rounding.
+        if wait[i] < first and not (i == just_left and wait[i] <= 0.0):
+            event, first = np.int64(i), wait[i]
     return event, max(first, 0.0)
 
 
@@ -200,7 +253,7 @@ def _still(motion, scratch):
         scratch.rate[i] = -motion.drift[i]
 
 
-@compiled
+@inlined
 def _put_in(base, i, beta, state, n_changed):
     """Point i comes in; returns the length of ``changed``."""
     state.position[i] = beta
@@ -208,21 +261,21 @@ def _put_in(base, i, beta, state, n_changed):
     return toggle(i, state.is_in, state.changed, n_changed)
 
 
-@compiled
+@inlined
 def _set_out(i, at_upper, state):
     """Point i is at a bound, its residual zero."""
     state.position[i], state.at_upper[i] = 0.0, at_upper
     state.low[i], state.high[i] = (-NEVER, 0.0) if at_upper else (0.0, NEVER)
 
 
-@compiled
+@inlined
 def _put_out(i, at_upper, state, n_changed):
     """Point i has reached a bound; returns the length of ``changed``."""
     _set_out(i, at_upper, state)
     return toggle(i, state.is_in, state.changed, n_changed)
 
 
-@compiled
+@inlined
 def _settled(motion, state, remaining):
     """Whether the sign of the watched point's decision value at the end is known by now."""
     if motion.watched < 0:
@@ -241,7 +294,7 @@ def follow(base, motion, state, n_changed, end, max_events, scratch):
     (n_changed, events, outcome, time)
     """
     m, capacity = state.position.shape[0], state.changed.shape[0]
-    n_in = 0
+    n_in = np.int64(0)  # a literal would have all that takes it compiled twice
     for i in range(m):
         n_in += state.is_in[i]
     time, events, just_left = 0.0, 0, np.int64(-1)
@@ -285,7 +338,7 @@ def follow(base, motion, state, n_changed, end, max_events, scratch):
             n_in, n_changed, just_left = _enter(base, point, beta, sense, state, n_in, n_changed, scratch)
 
 
-@compiled
+@inlined
 def toggle(i, is_in, changed, n_changed):
     """Point i changes sides; the list keeps who differs from the base. Returns its new length."""
     is_in[i] = not is_in[i]
@@ -298,14 +351,14 @@ def toggle(i, is_in, changed, n_changed):
     return n_changed + 1
 
 
-@compiled
+@inlined
 def _response(base, i, sense, changed, n_changed, scratch):
     """Inputs of the changed points when beta of point i, now out, moves by ``sense``.
 
     They go to ``scratch.weights``; needs the factors of the changed points. Returns where i is
     among these, or -1, and the curvature that the move meets.
     """
-    _, _, A, pivots, weights = scratch
+    _, _, A, pivots, weights, _ = scratch
     W, own = base.W, -1
     for a in range(n_changed):
         if changed[a] == i:
@@ -368,7 +421,7 @@ def _exchange(base, i, beta, sense, own, state, n_changed, scratch):
     return _put_out(leaving, rate[leaving] > 0.0, state, n_changed), leaving
 
 
-@compiled
+@inlined
 def _enter(base, i, beta, sense, state, n_in, n_changed, scratch):
     """Bring point i in; if it depends on those in, exchange it for one of them.
 
@@ -394,10 +447,10 @@ def enter_each(base, candidates, beta, state, scratch):
 
     ``beta`` of the candidates may be anywhere between their bounds.
     """
-    n_in, n_changed = 0, 0
+    n_in, n_changed = np.int64(0), np.int64(0)
     for i in range(state.position.shape[0]):
         n_in += state.is_in[i]
     for i in candidates:
-        factorise_changed(base.W, state.changed, n_changed, scratch.A, scratch.pivots)
+        factorise_changed(base, state.changed, n_changed, scratch)
         sense = 1.0 if beta[i] == base.lower[i] else -1.0
         n_in, n_changed, _ = _enter(base, i, beta[i], sense, state, n_in, n_changed, scratch)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._compiled import compiled
+from bayes_svm._compiled import compiled, compiled_with_arrays
 
 Array = NDArray[np.float64]
 
 
-@compiled
+@compiled_with_arrays
 def block(matrix, rows, columns):
     """``matrix[np.ix_(rows, columns)]``, several times as fast."""
     out = np.empty((rows.shape[0], columns.shape[0]))
@@ -23,7 +23,7 @@ def block(matrix, rows, columns):
     return out
 
 
-@compiled
+@compiled_with_arrays
 def largest_sum(matrix, rows, weights):
     """``max(abs(weights) @ abs(matrix[rows]))``."""
     sums = np.zeros(matrix.shape[1])
@@ -46,7 +46,7 @@ def mirror_lower(matrix, size):
             matrix[j, i] = matrix[i, j]
 
 
-@compiled
+@compiled_with_arrays
 def smallest_of_rows(matrix, rows):
     """``matrix[rows].min(axis=1)``."""
     out = np.empty(rows.shape[0])
@@ -60,7 +60,7 @@ def smallest_of_rows(matrix, rows):
     return out
 
 
-@compiled
+@compiled_with_arrays
 def sums_of_rows(matrix, rows):
     """``matrix[rows].sum(axis=1)``."""
     out = np.zeros(rows.shape[0])
@@ -71,7 +71,7 @@ def sums_of_rows(matrix, rows):
     return out
 
 
-@compiled
+@compiled_with_arrays
 def sum_of_rows(matrix, rows, weights):
     """``weights @ matrix[rows]``, four rows at a time."""
     out = np.zeros(matrix.shape[1])

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayes_svm._compiled import compiled
+from bayes_svm._compiled import compiled, inlined
 
 _FLAT = 1e-12  # curvature below which a pair counts as flat, as LIBSVM's TAU
 
 
-@compiled
+@inlined
 def _working_pair(rows, place, diagonal, gradient, beta, lower, upper):
     """Pair (i, j) to move along (+1, -1), and the violation of optimality it leaves."""
     n = beta.shape[0]

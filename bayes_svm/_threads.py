@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from threading import local
 
 from threadpoolctl import ThreadpoolController
+
+_here = local()
 
 
 @cache
@@ -14,11 +17,22 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # looks through all loaded libraries: once is enough
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
     """Context in which BLAS uses one thread.
 
     The fit makes many small calls, on which several BLAS threads wait for each other longer
-    than they work; and sums taken by another number of threads round differently.
+    than they work; and sums taken by another number of threads round differently. Inside
+    another such context of the same thread it does nothing: to set a limit takes longer than
+    many a small call. Most BLAS libraries have one limit for the whole process: who starts
+    threads holds a context around them.
     """
-    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limit
+    if getattr(_here, "limited", False):
+        yield
+        return
+    with _controller().limit(limits=1, user_api="blas"):
+        _here.limited = True
+        try:
+            yield
+        finally:
+            _here.limited = False

@@ -252,9 +252,10 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
     def _fit_pairs(self, X: Any, y: NDArray[Any], rows: list[Indices], params: dict[str, Any]) -> None:
         estimator = self._pair_estimator()
-        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
-        )
+        with one_blas_thread():  # of this thread, too: of several, the first to leave would lift the limit
+            self.estimators_ = Parallel(n_jobs=self.n_jobs)(
+                delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
+            )
         self.__dict__.pop("loo_proba_", None)  # of an earlier fit
         if all(leave_one_out_proba(model) is not None for model in self.estimators_):
             pairs = zip(self.estimators_, rows, strict=True)

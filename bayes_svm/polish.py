@@ -76,6 +76,7 @@ def scratch(n_rows: int, capacity: int) -> Scratch:
         A=np.empty((capacity, capacity)),
         pivots=np.empty(capacity, dtype=np.int64),
         weights=np.empty(capacity),
+        factored=np.full(capacity + 1, -1),
     )
 
 

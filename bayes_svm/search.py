@@ -19,6 +19,7 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm._threads import one_blas_thread
 from bayes_svm.machine import checked_weights
 from bayes_svm.mixture import pooled, stacking_weights
 from bayes_svm.parameter_space import Space
@@ -231,13 +232,14 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             ]
             kept = np.argsort(similarity, kind="stable")[: math.ceil(self.prefilter * len(groups))]
             groups = [groups[k] for k in np.sort(kept)]
-        parts = Parallel(n_jobs=self.n_jobs)(
-            delayed(try_same_kernel)(
-                self.estimator, [settings[k] for k in group], X, y, sample_weight, self.criterion,
-                bool(self.verbose),
-            )
-            for group in groups
-        )  # fmt: skip
+        with one_blas_thread():  # of this thread, too: of several, the first to leave would lift the limit
+            parts = Parallel(n_jobs=self.n_jobs)(
+                delayed(try_same_kernel)(
+                    self.estimator, [settings[k] for k in group], X, y, sample_weight, self.criterion,
+                    bool(self.verbose),
+                )
+                for group in groups
+            )  # fmt: skip
         for group, part in zip(groups, parts, strict=True):
             for k, trial in zip(group, part, strict=True):
                 trials[k] = trial

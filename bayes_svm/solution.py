@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +122,7 @@ class DualSolution:
         """``xi_g = max(0, 1 - y_g f(x_g))`` of the merged points."""
         return np.maximum(0.0, 1.0 - self.label * self.values)
 
-    @property
+    @cached_property
     def n_free(self) -> int:
         """Number of points strictly between their bounds, a null point included."""
         margin = bound_slack(self.beta, self.bound)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from bayes_svm._follow import combine, factorise, factorise_changed, solve_factorised, toggle
+from bayes_svm._follow import Base, combine, factorise, factorise_changed, solve_factorised, toggle
+from bayes_svm.polish import scratch
 
 random = np.random.default_rng(0)
 
@@ -25,12 +26,56 @@ def test_the_empty_system_has_a_solution():
     assert factorise(np.zeros((3, 3)), np.empty(3, dtype=np.int64), 0)
 
 
-def test_the_changed_points_system_maps_their_inputs_to_their_positions():
-    W, changed, A = random.normal(size=(6, 6)), np.array([4, 1, 3]), np.empty((3, 3))
-    x, pivots = np.array([1.0, 2.0]), np.empty(3, dtype=np.int64)
-    assert factorise_changed(W, changed, 2, A, pivots)
-    solve_factorised(A, pivots, x, 2)
-    np.testing.assert_allclose(x @ W[np.ix_([4, 1], [4, 1])], [1.0, 2.0], rtol=1e-10)
+def tableau(K, free):
+    """The principal pivot of K on its first ``free`` points, as the base of a path."""
+    inside, rest, m = slice(0, free), slice(free, len(K)), len(K)
+    W = np.zeros((m + 1, m + 1))
+    W[inside, inside] = np.linalg.inv(K[inside, inside])
+    W[inside, rest] = W[inside, inside] @ K[inside, rest]
+    W[rest, inside] = -W[inside, rest].T
+    W[rest, rest] = K[rest, rest] - K[rest, inside] @ W[inside, rest]
+    is_in = np.arange(m) < free
+    return Base(W, is_in, np.zeros(m), np.ones(m), 1e-10 * np.diagonal(K))
+
+
+def solved(base, points, right, memory):
+    """The inputs of the changed points that give these positions, in the points' order."""
+    changed = np.append(points, [0] * (len(memory.A) - len(points)))
+    assert factorise_changed(base, changed, len(points), memory)
+    order = {point: place for place, point in enumerate(points)}
+    rows = np.array([order[point] for point in changed[: len(points)]], dtype=int)
+    x = np.append(right[rows], np.zeros(len(memory.A)))
+    solve_factorised(memory.A, memory.pivots, x, len(points))
+    inputs = np.empty(len(points))
+    inputs[rows] = x[: len(points)]
+    return inputs
+
+
+@pytest.mark.parametrize("rank", [12, 4])
+def test_the_changed_points_system_maps_their_inputs_to_their_positions(rank):
+    X = random.normal(size=(9, rank))
+    base, memory = tableau(X @ X.T, 4), scratch(9, 8)
+    # It grows, shrinks at its end and at its head, starts with points of no curvature of their own, ends.
+    for points in ([6, 1], [6, 1, 0, 7], [6, 1, 0], [1, 0, 5], [5, 4, 6, 2, 0, 1], [0, 1, 2, 5, 4, 6], [3]):
+        right = random.normal(size=len(points))
+        inputs = solved(base, points, right, memory)
+        np.testing.assert_allclose(inputs @ base.W[np.ix_(points, points)], right, rtol=1e-8, atol=1e-10)
+
+
+def test_points_that_no_order_helps_are_factorised_by_exchanging_rows():
+    # Alone, neither of the two has a curvature.
+    W = np.zeros((3, 3))
+    W[0, 1], W[1, 0] = 2.0, -2.0
+    base = Base(W, np.array([True, False]), np.zeros(2), np.ones(2), np.full(2, 1e-10))
+    memory = scratch(2, 4)
+    for _ in range(2):
+        inputs = solved(base, [0, 1], np.array([1.0, 3.0]), memory)
+        np.testing.assert_allclose(inputs @ W[:2, :2], [1.0, 3.0])
+
+
+def test_a_changed_points_system_may_be_singular():
+    base = Base(np.zeros((3, 3)), np.array([True, False]), np.zeros(2), np.ones(2), np.full(2, 1e-10))
+    assert not factorise_changed(base, np.array([0, 1]), 2, scratch(2, 4))
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 7, 8])

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from bayes_svm._threads import one_blas_thread
 from bayes_svm.leave_one_out.certified import Signs, leave_out_signs
 from bayes_svm.leave_one_out.readings import Readings, Wanted, plan_of_rows, read_rows
 from bayes_svm.machine import Machine, machine_of
@@ -204,7 +205,7 @@ def main() -> None:
     args = parse(parser)
     about = ABOUT.replace("{repeats}", str(args.repeats)).replace("{long}", str(LONG))
     page = Page("validation.certified", "What a proven stop saves", about)
-    with threadpool_limits(1):
+    with threadpool_limits(1), one_blas_thread():  # as leave_one_out itself does, once
         one_model(*first_split(args.data, args.sets[0]), {"C": 1.0, "gamma": 1.0}, 1)  # compiles
         cases = [
             one_set(args.data, name, kernel, args.repeats)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._compiled import compiled
+from bayes_svm._compiled import compiled, inlined
 
 Array = NDArray[np.float64]
 
@@ -118,7 +118,7 @@ def seed(whole, point, rest, work):
     return G, moved, columns
 
 
-@compiled
+@inlined
 def working_pair(whole, work):
     """Pair to move along (+1, -1), and the ends of the interval the best intercept lies in."""
     beta, gradient, lower, upper = work.beta, work.gradient, work.lower, work.upper
@@ -141,7 +141,7 @@ def working_pair(whole, work):
     return first, second, low, high
 
 
-@compiled
+@inlined
 def move_pair(whole, i, j, work):
     """Raise beta[i] and lower beta[j] by the best amount; returns the gain of G and the amount."""
     beta, gradient, lower, upper = work.beta, work.gradient, work.lower, work.upper

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._compiled import compiled
+from bayes_svm._compiled import compiled, inlined
 from bayes_svm._follow import (
     NEVER,
     SETTLED,
@@ -57,27 +57,18 @@ class Ends(NamedTuple):
     times: Array  # 1 for a whole path
     events: Numbers
     outcomes: Numbers
-    kkt: Array  # largest violation of optimality among the rows
-    free: Mask  # whether a coefficient is strictly between its bounds
+    kkt: Array  # largest residual on the wrong side among the rows
 
 
-class Tolerance(NamedTuple):
-    """When a coefficient counts as being at a bound: within ``share`` of it, or ``rounding``."""
+class Room(NamedTuple):
+    """Memory for what one path after the other needs, beside that of :class:`Scratch`."""
 
-    share: float
-    rounding: float
-
-
-@compiled
-def slack_of(tolerance, bound, largest_beta):
-    """Distance from a bound within which a coefficient is on it.
-
-    ``rounding`` is the tableau's own error, which a tiny C does not make smaller.
-    """
-    return tolerance.share * min(bound, largest_beta) + min(tolerance.rounding, 1e-3 * bound)
+    goal: Array  # (m + 1,) as in Motion; zeros before and after
+    drift: Array  # (m,) zeros
+    direction: Array  # (m + 1,)
 
 
-@compiled
+@inlined
 def _begin(base, cases, p, start, state, goal):
     """Put the state to the base and take the members out of play; returns the length of ``changed``."""
     for k in range(state.position.shape[0]):
@@ -85,7 +76,7 @@ def _begin(base, cases, p, start, state, goal):
         state.position[k], state.is_in[k] = start.position[k], base.is_in[k]
         state.low[k], state.high[k] = start.low[k], start.high[k]
         state.at_upper[k] = start.at_upper[k]
-    n_changed = 0
+    n_changed = np.int64(0)
     for j in range(cases.start[p], cases.start[p + 1]):
         k = cases.rows[j]
         if k >= 0:
@@ -96,31 +87,35 @@ def _begin(base, cases, p, start, state, goal):
     return n_changed
 
 
-@compiled
+@inlined
 def _flips(base, start, state, direction):
     """Add to ``direction`` what points do that went from one bound to the other."""
     for k in range(state.position.shape[0]):
-        is_moved = state.low[k] == -NEVER and state.high[k] == NEVER
-        if is_moved or base.is_in[k] or state.is_in[k] or state.at_upper[k] == start.at_upper[k]:
+        if state.at_upper[k] == start.at_upper[k] or base.is_in[k] or state.is_in[k]:
+            continue
+        if state.low[k] == -NEVER and state.high[k] == NEVER:  # it is moved
             continue
         change = (base.upper[k] if state.at_upper[k] else base.lower[k]) - start.exact_beta[k]
         for i in range(direction.shape[0]):
             direction[i] += change * base.W[k, i]
 
 
-@compiled
-def _exact_change(base, cases, p, time, start, state, n_changed, direction, scratch, change):
+@inlined
+def _exact_change(base, cases, p, time, start, state, n_changed, n_events, direction, scratch, change):
     """Change of beta and intercept from the exact base to the partition the path ended in.
 
     The path itself ran on perturbed targets; its last partition is solved once more at the
     exact ones. Writes the change of every row's beta, and its residual into ``scratch.wait``;
     returns the change of the intercept.
     """
-    rate, residual, A, pivots, weights = scratch
+    rate, residual, A, pivots, weights, _ = scratch
     changed = state.changed
     for i in range(direction.shape[0]):
         direction[i] = time * cases.directions[p, i]
-    _flips(base, start, state, direction)
+    if n_events > 0:
+        _flips(base, start, state, direction)
+    if not factorise_changed(base, changed, n_changed, scratch):
+        return np.nan
     for a in range(n_changed):
         k = changed[a]
         if not base.is_in[k]:
@@ -134,16 +129,15 @@ def _exact_change(base, cases, p, time, start, state, n_changed, direction, scra
         for a in range(n_changed):
             if changed[a] == cases.rows[j] and base.is_in[changed[a]]:
                 weights[a] = time * cases.exact_moves[j] - direction[changed[a]]
-    if not factorise_changed(base.W, changed, n_changed, A, pivots):
-        return np.nan
     solve_factorised(A, pivots, weights, n_changed)
     combine(base.W, direction, changed, weights, n_changed, rate)
     for k in range(residual.shape[0]):
-        if base.is_in[k]:
-            change[k], residual[k] = rate[k], 0.0
-        else:
-            bound = base.upper[k] if state.at_upper[k] else base.lower[k]
-            change[k], residual[k] = bound - start.exact_beta[k], start.exact_residual[k] + rate[k]
+        # All is read, whichever is wanted: the loop then has no branch.
+        upper, lower, beta = base.upper[k], base.lower[k], start.exact_beta[k]
+        left = start.exact_residual[k] + rate[k]
+        bound = upper if state.at_upper[k] else lower
+        change[k] = rate[k] if base.is_in[k] else bound - beta
+        residual[k] = 0.0 if base.is_in[k] else left
     for a in range(n_changed):
         k = changed[a]
         if base.is_in[k]:
@@ -156,32 +150,18 @@ def _exact_change(base, cases, p, time, start, state, n_changed, direction, scra
     return rate[rate.shape[0] - 1]
 
 
-@compiled
-def _optimality(base, start, state, tolerance, residual, change):
-    """Largest violation of optimality among the rows that are not moved, and if one is free."""
-    # No calls that take these tuples in the loop: every array in one is counted at each call.
-    largest, lowest, highest, lost, free = 0.0, -NEVER, NEVER, 0.0, False
+@inlined
+def _wrong_side(state, residual):
+    """Largest residual on the wrong side among the rows that are not moved."""
+    worst = 0.0
     for k in range(residual.shape[0]):
-        largest = max(largest, abs(start.exact_beta[k] + change[k]))
-    for k in range(residual.shape[0]):
-        if state.low[k] == -NEVER and state.high[k] == NEVER:
-            continue
-        slack = slack_of(tolerance, base.upper[k] - base.lower[k], largest)
-        above = start.exact_beta[k] + change[k] - base.lower[k]
-        below = base.upper[k] - start.exact_beta[k] - change[k]
-        can_rise, can_fall = below > slack, above > slack
-        if can_rise and -residual[k] > lowest:
-            lowest = -residual[k]
-        if can_fall and -residual[k] < highest:
-            highest = -residual[k]
-        if can_rise and can_fall:
-            free = True
-        elif -slack - min(above, below) > lost:
-            lost = -slack - min(above, below)
-    return max(max(lowest, -highest), max(lost, lost / max(largest, 1e-300))), free
+        wrong = residual[k] if state.at_upper[k] else -residual[k]
+        if wrong > worst and not (state.low[k] == -NEVER and state.high[k] == NEVER):
+            worst = wrong
+    return worst
 
 
-@compiled
+@inlined
 def _kept_parts(cases, p, residual):
     """Violation of the members that keep a part of their bound: they are to be at it."""
     worst = 0.0
@@ -194,10 +174,9 @@ def _kept_parts(cases, p, residual):
 
 
 @compiled
-def shrink_each(base, cases, start, tolerance, max_events, margin, state, scratch, ends):
+def shrink_each(base, cases, start, max_events, margin, state, scratch, room, ends):
     """Run each path from the perturbed base, and write where it ends."""
-    m = start.position.shape[0]
-    goal, drift, direction = np.zeros(m + 1), np.zeros(m), np.empty(m + 1)
+    goal, drift, direction = room
     for p in range(cases.watched.shape[0]):
         n_changed = _begin(base, cases, p, start, state, goal)
         needed = 0.0
@@ -216,93 +195,8 @@ def shrink_each(base, cases, start, tolerance, max_events, margin, state, scratc
         ends.times[p] = time
         change = ends.changes[p]
         ends.intercepts[p] = _exact_change(
-            base, cases, p, time, start, state, n_changed, direction, scratch, change
+            base, cases, p, time, start, state, n_changed, ends.events[p], direction, scratch, change
         )
-        ends.kkt[p], ends.free[p] = _optimality(base, start, state, tolerance, scratch.wait, change)
+        ends.kkt[p] = _wrong_side(state, scratch.wait)
         if ends.outcomes[p] != SETTLED:
             ends.kkt[p] = max(ends.kkt[p], _kept_parts(cases, p, scratch.wait))
-
-
-@compiled
-def check_ends(beta, values, label, bounds, tolerance, kkt, gap, scale, has_free, low, high):
-    """Optimality of each row of ``beta`` for the problem with the upper bounds of alpha in ``bounds``.
-
-    Where no coefficient is free, ``values`` are moved to the middle of the interval of optimal
-    intercepts, whose ends go to ``low`` and ``high``.
-    """
-    n_paths, m = beta.shape
-    for p in range(n_paths):
-        lowest, highest, free = -np.inf, np.inf, False
-        worst_bound, largest_beta = 0.0, 0.0
-        for i in range(m):
-            largest_beta = max(largest_beta, abs(beta[p, i]))
-        for i in range(m):
-            bound = bounds[p, i]
-            least = -bound if label[i] < 0.0 else 0.0
-            slack = slack_of(tolerance, bound, largest_beta)
-            value = beta[p, i]
-            if label[i] == 0.0:  # the null point, which has no bounds
-                least, bound = value - 1.0, 2.0
-            can_rise, can_fall = value < least + bound - slack, value > least + slack
-            worst_bound = max(worst_bound, least - value - slack, value - least - bound - slack)
-            own = label[i] - values[p, i]
-            if can_rise and own > lowest:
-                lowest = own
-            if can_fall and own < highest:
-                highest = own
-            if can_rise and can_fall:
-                free = True
-        low[p], high[p], has_free[p] = lowest, highest, free
-        if not free and lowest > -np.inf and highest < np.inf:
-            shift = 0.5 * (lowest + highest)
-            for i in range(m):
-                values[p, i] += shift
-            lowest, highest = lowest - shift, highest - shift
-        total, norm, loss, largest = 0.0, 0.0, 0.0, 1.0
-        mass = 0.0
-        for i in range(m):
-            total += beta[p, i]
-            mass += label[i] * beta[p, i]
-            norm += beta[p, i] * values[p, i]
-            largest = max(largest, abs(values[p, i]))
-            if label[i] == 0.0:
-                continue
-            loss += bounds[p, i] * max(0.0, 1.0 - label[i] * values[p, i])
-        # The residual of a point that may rise must not be below 0, and the reverse.
-        lost = max(abs(total), worst_bound)
-        kkt[p] = max(lowest, -highest, lost, lost / max(largest_beta, 1e-300))
-        gap[p] = (norm + loss - mass) / max(mass - 0.5 * norm, 1e-300)
-        scale[p] = largest
-
-
-@compiled
-def check_touched(beta, residual, label, bounds, tolerance, largest, kkt, gap, free):
-    """Optimality of some points, from their residuals ``f - y``; a bound below 0 takes a point out.
-
-    Writes the largest violation, what the points add to the duality gap, and whether one of
-    them is strictly between its bounds.
-    """
-    for p in range(beta.shape[0]):
-        lowest, highest, lost, added, between = -NEVER, NEVER, 0.0, 0.0, False
-        for i in range(beta.shape[1]):
-            bound, alpha = bounds[p, i], label[i] * beta[p, i]
-            if bound < 0.0:
-                continue
-            slack = slack_of(tolerance, bound, largest)
-            above, below = alpha, bound - alpha
-            if label[i] == 0.0:  # the null point, which has no bounds
-                above, below, bound = 2.0 * slack, 2.0 * slack, 0.0
-            if label[i] < 0.0:
-                above, below = below, above
-            can_rise, can_fall, own = below > slack, above > slack, -residual[p, i]
-            if can_rise and own > lowest:
-                lowest = own
-            if can_fall and own < highest:
-                highest = own
-            if can_rise and can_fall:
-                between = True
-            elif -slack - min(above, below) > lost:
-                lost = -slack - min(above, below)
-            excess = label[i] * residual[p, i]
-            added += alpha * excess + bound * max(0.0, -excess)
-        kkt[p], gap[p], free[p] = max(max(lowest, -highest), max(lost, lost / largest)), added, between

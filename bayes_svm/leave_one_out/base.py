@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from bayes_svm._follow import Base
 from bayes_svm._memory import require_bytes
-from bayes_svm.leave_one_out._shrink import Start, Tolerance
-from bayes_svm.polish import coefficients_of_partition, margin_targets, state_at
+from bayes_svm.leave_one_out._optimality import Tolerance
+from bayes_svm.leave_one_out._shrink import Start
+from bayes_svm.polish import margin_targets, state_at
 from bayes_svm.problem import AT_BOUND, DualProblem
 from bayes_svm.solution import DualSolution, pinning_points
 from bayes_svm.tableau import Tableau, flat_curvature
@@ -46,16 +47,18 @@ class PathBase:
         self.intercept = solution.intercept + shift
         self.exact_beta = solution.beta
         self.exact_residual = solution.values + shift - problem.label
+        moves = margin_targets(problem.label, tie_break) - problem.label
+        wanted = moves[free] - self.exact_residual[free]
         self.exact_residual[free] = 0.0
         self.tie_break = tie_break
-        targets = margin_targets(problem.label, tie_break)
         self.system = problem.free_system(free)
+        self.beta, self.residual = solution.beta, self.exact_residual - moves
         if len(solution.free):
-            self.beta, intercept = coefficients_of_partition(problem, targets, solution.beta, free)
-            self.residual = problem.gram.product(self.beta) + intercept - targets
-        else:
-            self.beta = solution.beta
-            self.residual = self.exact_residual + problem.label - targets
+            # So small a change needs no refinement; the ends of the paths are solved at the exact targets.
+            change = np.zeros(len(moves))
+            change[free], intercept = self.system.solve(wanted, 0.0, refinements=0)
+            self.beta = np.clip(solution.beta + change, self.lower, self.upper)
+            self.residual += problem.gram.product(change) + intercept
         self.residual[free] = 0.0
         # Of the kernel part of f, which the intercept does not move.
         self.norm = float(solution.beta @ (solution.values - solution.intercept))
@@ -74,7 +77,7 @@ class Rows:
     position: Indices  # of each point of the problem among the rows, -1 for none
     outside: Indices  # points that are no rows, the nearest to the margin first
     distance: Array  # their distances from it
-    free_rest: Array  # kernel values between the free points and the other rows
+    free_rest: Array  # kernel values between the free points and the other rows, where points are outside
     free_outside: NDArray[np.float32]  # the same with the points outside, for a first check
     loop: Base
     start: Start
@@ -130,7 +133,7 @@ class Rows:
             position=position,
             outside=outside,
             distance=distance[order],
-            free_rest=problem.gram.block(free, others),
+            free_rest=problem.gram.block(free, others if len(outside) else outside),
             free_outside=free_outside,
             loop=Base(tableau.W, is_in, lower, upper, flat),
             start=start,

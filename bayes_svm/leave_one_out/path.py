@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayes_svm._follow import State
 from bayes_svm._threads import one_blas_thread
-from bayes_svm.leave_one_out._shrink import Cases, Ends, shrink_each
+from bayes_svm.leave_one_out._shrink import Cases, Ends, Room, shrink_each
 from bayes_svm.leave_one_out.base import PathBase, Rows
 from bayes_svm.leave_one_out.long_path import follow_anew
 from bayes_svm.leave_one_out.parallel import run_all
@@ -28,7 +28,7 @@ __all__ = ["Paths"]
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-BATCH = 128  # cases whose ends are verified together: the unit of parallel work
+BATCH = 192  # cases whose ends are verified together: the unit of parallel work
 CAPACITY = 128  # changes of the partition one path may keep
 MANY_MEMBERS = 24  # a case that moves more points than this has too many changes for the shared tableau
 MAX_EVENTS = 20_000
@@ -82,10 +82,11 @@ class Paths:
         """
         outcomes = Outcomes.open(removals, len(self.cross))
         moving = _excess(self._base.exact_beta, removals) > 0
-        many = np.bincount(removals.case, weights=moving, minlength=len(removals)) > MANY_MEMBERS
         # A point that keeps more of its bound than it uses is not moved, but its bound is: such
         # cases have a tableau of their own.
-        own = many | removals.any_member(~moving & (removals.rest > 0))
+        own = removals.any_member(~moving & (removals.rest > 0))
+        if not removals.single:
+            own |= np.bincount(removals.case, weights=moving, minlength=len(removals)) > MANY_MEMBERS
         shared = np.flatnonzero(~own)
         base, rows, sign_only = self._base, self._rows, self.sign_only
         first = self.solution.tie_break
@@ -123,7 +124,7 @@ class Paths:
             for batch, (part, _) in zip(batches, parts, strict=True):
                 outcomes.put(removals, batch, part)
             cases = cases[outcomes.status[cases] == ""]
-            lacked = np.unique(np.concatenate([points for _, points in parts]))
+            lacked = _union([points for _, points in parts])
             if len(cases) == 0 or not (sign_only or len(lacked)):
                 break
             if len(lacked):
@@ -139,6 +140,12 @@ class Paths:
             if found is not None:
                 return found
         return retrain(self.problem, case, self.cross, start=self.solution)
+
+
+def _union(lists: list[Indices]) -> Indices:
+    """All points of some lists, in order; mostly there are none."""
+    found = [points for points in lists if len(points)]
+    return np.unique(np.concatenate(found)) if found else lists[0]
 
 
 def _excess(beta: Array, removals: Removals) -> Array:
@@ -160,11 +167,10 @@ def _run_batch(
             events=np.zeros(n_paths, dtype=np.int64),
             outcomes=np.zeros(n_paths, dtype=np.int64),
             kkt=np.zeros(n_paths),
-            free=np.zeros(n_paths, dtype=np.bool_),
         )
         shrink_each(
-            rows.loop, cases, rows.start, base.tolerance, MAX_EVENTS, MARGIN, _blank_state(m),
-            scratch(m, CAPACITY), ends,
+            rows.loop, cases, rows.start, MAX_EVENTS, MARGIN, _blank_state(m),
+            scratch(m, CAPACITY), Room(np.zeros(m + 1), np.zeros(m), np.empty(m + 1)), ends,
         )  # fmt: skip
         return verify(base, rows, removals, cases, ends, cross)
 
@@ -187,7 +193,11 @@ def _cases(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> C
     moves = -label * np.maximum(0.0, _excess(base.beta, removals))
     exact_moves = -label * np.maximum(0.0, _excess(base.exact_beta, removals))
     heads = removals.start[:-1]
-    single = sign_only & (np.diff(removals.start) == 1) & (place[heads] >= 0)
+    watched, steepest = np.full(len(heads), -1), np.zeros(len(heads))
+    if sign_only:
+        watched = np.where(np.diff(removals.start) == 1, place[heads], -1)
+        lost = np.abs(moves[heads])
+        steepest = steepest_fall(base.problem, points[heads], lost, len(base.system.free))
     return Cases(
         start=removals.start,
         rows=place,
@@ -195,11 +205,9 @@ def _cases(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> C
         exact_moves=exact_moves,
         keeps=removals.rest > 0,
         directions=_directions(base, rows, removals, place, moves),
-        watched=np.where(single, place[heads], -1),
+        watched=watched,
         signs=label[heads],
-        steepest=steepest_fall(base.problem, points[heads], np.abs(moves[heads]), len(base.system.free))
-        if sign_only
-        else np.zeros(len(heads)),
+        steepest=steepest,
     )
 
 

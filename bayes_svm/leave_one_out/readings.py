@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,9 @@ def plan_of_rows(problem: DualProblem, weight: Array) -> Plan:
     unit = problem.row_bound[rows] / copies_of_weight(weight[rows])
     points = problem.group[rows]
     order = np.lexsort((unit, points))
-    new = np.append(True, (np.diff(points[order]) != 0) | (np.diff(unit[order]) != 0))
+    sorted_points, sorted_unit = points[order], unit[order]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (sorted_points[1:] != sorted_points[:-1]) | (sorted_unit[1:] != sorted_unit[:-1])
     case = np.empty(len(rows), dtype=np.intp)
     case[order] = np.cumsum(new) - 1
     heads = order[new]
@@ -192,8 +194,8 @@ def read_rows(
     cross = np.empty((0, len(problem.label))) if cross is None else cross
     whole = _of_whole(solution, train_values, cross[: len(cross) - len(plan.absent)])
     for rows, part in iterate_rows(problem, solution, plan, wanted, cross=cross):
-        for name in (each.name for each in fields(Readings)):
-            getattr(whole, name)[rows] = getattr(part, name)
+        for name, values in vars(part).items():
+            getattr(whole, name)[rows] = values
     return whole
 
 
@@ -220,10 +222,11 @@ def iterate_rows(
         if rows is not None and not np.isin(everyone, rows).any():
             continue
         outcomes = finder.outcomes(part.removals)
-        # All absent rows were asked for in every case; each part keeps its own.
-        own = n_at + np.flatnonzero(np.isin(plan.absent, part.absent))
-        kept = replace(outcomes, at=outcomes.at[:, np.concatenate([np.arange(n_at), own])])
-        yield everyone, Readings.of_plan(part, kept)
+        if len(part.absent) < len(plan.absent):
+            # All absent rows were asked for in every case; each part keeps its own.
+            own = n_at + np.flatnonzero(np.isin(plan.absent, part.absent))
+            outcomes = replace(outcomes, at=outcomes.at[:, np.concatenate([np.arange(n_at), own])])
+        yield everyone, Readings.of_plan(part, outcomes)
         if wanted.report is not None:
             wanted.report(first + len(part.removals), n_cases)
 
@@ -231,6 +234,8 @@ def iterate_rows(
 def _of_whole(solution: DualSolution, train_values: Array, cross: Array) -> Readings:
     """What rows get that are not in the problem: the values of the whole machine."""
     n = len(train_values)
+    at = np.empty((n, len(cross)))
+    at[:] = cross @ solution.beta + solution.intercept
     status = "inexact" if not solution.exact else "unchanged" if solution.stable else "unstable"
     return Readings(
         values=train_values.copy(),
@@ -240,7 +245,7 @@ def _of_whole(solution: DualSolution, train_values: Array, cross: Array) -> Read
         columns=np.zeros(n, dtype=np.int64),
         kkt_residual=np.full(n, solution.kkt_residual),
         gap=np.full(n, solution.relative_gap),
-        at=np.tile(cross @ solution.beta + solution.intercept, (n, 1)),
+        at=at,
     )
 
 
@@ -294,8 +299,10 @@ class _Finder:
 
     def _one_class(self, removals: Removals, outcomes: Outcomes) -> None:
         """Where a class is gone altogether, the label of the other is the decision."""
-        label = self.problem.label
+        label, most = self.problem.label, 1 if removals.single else int(np.diff(removals.start).max())
         for gone in (1.0, -1.0):
+            if np.count_nonzero(label == gone) > most:
+                continue
             leaves = (removals.rest == 0) & (label[removals.points] == gone)
             count = np.bincount(removals.case, weights=leaves, minlength=len(removals))
             cases = np.flatnonzero(count == np.sum(label == gone))
@@ -315,7 +322,8 @@ class _Finder:
         outcomes.set_values(members, solution.values[points[members]])
         outcomes.status[cases] = "unchanged" if solution.exact else "inexact"
         outcomes.kkt_residual[cases], outcomes.gap[cases] = solution.kkt_residual, solution.relative_gap
-        outcomes.at[cases] = self.cross @ solution.beta + solution.intercept
+        if len(self.cross):
+            outcomes.at[cases] = self.cross @ solution.beta + solution.intercept
         if not solution.n_free:
             for case in cases:
                 self._move_to_middle(removals, int(case), outcomes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,7 @@ class Removals:
     Parameters
     ----------
     start : array of shape (n_cases + 1,)
-        Case k has the members ``start[k]`` to ``start[k + 1] - 1``.
+        Case k has the members ``start[k]`` to ``start[k + 1] - 1``, at least one.
     points : array of shape (n_members,)
         Points of the problem, each once in a case.
     rest : array of shape (n_members,)
@@ -43,14 +43,16 @@ class Removals:
     def __len__(self) -> int:
         return len(self.start) - 1
 
-    @cached_property
+    @property
     def single(self) -> bool:
         """Whether every case has one member."""
-        return len(self.points) == len(self) and bool(np.all(np.diff(self.start) == 1))
+        return len(self.points) == len(self)
 
     @cached_property
     def case(self) -> Indices:
         """The case of each member."""
+        if self.single:
+            return np.arange(len(self))
         return np.repeat(np.arange(len(self)), np.diff(self.start))
 
     def members(self, cases: Indices) -> Indices:
@@ -124,7 +126,7 @@ class Outcomes:
         return cls(
             values=np.full(n_members, np.nan),
             signs=np.zeros(n_members),
-            status=np.full(n_cases, "", dtype="<U10"),
+            status=np.zeros(n_cases, dtype="<U10"),
             events=np.zeros(n_cases, dtype=np.int64),
             columns=np.zeros(n_cases, dtype=np.int64),
             kkt_residual=np.zeros(n_cases),
@@ -140,9 +142,9 @@ class Outcomes:
     def put(self, removals: Removals, cases: Indices, part: Outcomes) -> None:
         """Fill in ``part``, the outcomes of ``removals.take(cases)``."""
         members = removals.members(cases)
-        for name in (field.name for field in fields(self)):
+        for name, values in vars(part).items():
             where = members if name in ("values", "signs") else cases
-            getattr(self, name)[where] = getattr(part, name)
+            getattr(self, name)[where] = values
 
     def set_values(self, members: Indices | slice, values: Array | float) -> None:
         """Decision values of some members, with their signs."""

@@ -9,6 +9,7 @@ this is not enough are verified on every point.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 from bayes_svm._follow import DONE, SETTLED
 from bayes_svm._matrix import add_sparse_product
-from bayes_svm.leave_one_out._shrink import Cases, Ends, check_ends, check_touched
+from bayes_svm.leave_one_out._optimality import Measured, Members, Points, check_ends, check_moved
+from bayes_svm.leave_one_out._shrink import Cases, Ends
 from bayes_svm.leave_one_out.base import PathBase, Rows
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.solution import EPSILON, EXACT_GAP, TINY, UNIQUE
@@ -31,6 +33,17 @@ Mask = NDArray[np.bool_]
 VERIFIED = 1e-8  # KKT residual, relative to the scale, up to which a path's end is accepted,
 PRECISE = 1e-12  # where beyond this it is no more than rounding
 SINGLE = 1e-5  # share of the summands that single precision is sure of
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """What the paths of a batch changed."""
+
+    points: Indices  # whose beta changes on any of them: the free ones of the base, then the others
+    rank: Indices  # of each point of the problem among them, -1 for none
+    delta: Array  # (n_paths, n_moved) changes of beta
+    values: Array  # delta @ K
+    square: Array  # (n_paths,) delta @ K @ delta
 
 
 def verify(
@@ -54,94 +67,70 @@ def verify(
     outcomes = Outcomes.open(removals, len(cross))
     outcomes.events[:] = ends.events
     ended = np.isfinite(ends.intercepts) & ((ends.outcomes == DONE) | (ends.outcomes == SETTLED))
-    touched = _touched(rows, removals, ends)
-    delta = _changes(rows, removals, cases, ends, touched)
-    moved = _moved(base, rows, touched, delta)
-    residual = base.exact_residual[touched] + moved + ends.intercepts[:, None]
-    precise = ended & _verify_touched(base, removals, touched, delta, moved, residual, ends, outcomes)
-    kept, violated = _verify_outside(base, rows, removals, ends, touched, delta, moved)
+    moved = _moved(base, rows, removals, cases, ends)
+    precise = ended & _verify_moved(base, removals, ends, moved, outcomes)
+    kept, violated = _verify_outside(base, rows, removals, ends, moved)
     good = precise & kept
-    _write(base, removals, cases, ends, touched, residual, good, outcomes)
-    _ask(base, touched, delta, ends.intercepts, cross, good, outcomes)
+    _write(base, removals, cases, ends, moved, good, outcomes)
+    _ask(base, moved, ends.intercepts, cross, good, outcomes)
     rest = np.flatnonzero(ended & kept & ~precise & (ends.outcomes == DONE))
     if len(rest):
-        _verify_everywhere(base, removals, touched, delta, ends, rest, cross, outcomes)
+        _verify_everywhere(base, removals, moved, ends, rest, cross, outcomes)
     return outcomes, violated
 
 
-def _touched(rows: Rows, removals: Removals, ends: Ends) -> Indices:
-    """Points whose coefficient changes on any of the paths, the members among them."""
-    mask = np.zeros(len(rows.position), dtype=bool)
-    mask[rows.tableau.rows] = ends.changes.any(axis=0)
-    mask[removals.points] = True
-    return np.flatnonzero(mask)
+def _moved(base: PathBase, rows: Rows, removals: Removals, cases: Cases, ends: Ends) -> _Moved:
+    """Changes of beta on each path, and what they do to f: most are of free points."""
+    gram, n_free, n_paths = base.problem.gram, rows.tableau.n_free, len(removals)
+    # Members are among the points even where they do not move: their values are wanted.
+    mask = np.asarray(ends.changes[:, n_free:].any(axis=0))
+    mask[cases.rows[cases.rows >= n_free] - n_free] = True
+    inside = n_free + np.flatnonzero(mask)
+    out = np.flatnonzero(cases.rows < 0)
+    beyond = np.unique(removals.points[out]) if len(out) else out
+    points = np.concatenate([base.system.free, rows.tableau.rows[inside], beyond])
+    rank = np.full(len(rows.position), -1)
+    rank[points] = np.arange(len(points))
+    of_free, of_others = ends.changes[:, :n_free], np.zeros((n_paths, len(points) - n_free))
+    of_others[:, : len(inside)] = ends.changes[:, inside]
+    if len(out):
+        case = removals.case[out]
+        of_others[case, rank[removals.points[out]] - n_free] = ends.times[case] * cases.exact_moves[out]
+    between = gram.block(points[n_free:], points)
+    delta, values = np.empty((2, n_paths, len(points)))
+    delta[:, :n_free], delta[:, n_free:] = of_free, of_others
+    np.matmul(of_free, base.system.block, out=values[:, :n_free])
+    np.matmul(of_free, between[:, :n_free].T, out=values[:, n_free:])
+    add_sparse_product(values, of_others, between)
+    return _Moved(points, rank, delta, values, np.empty(n_paths))
 
 
-def _changes(rows: Rows, removals: Removals, cases: Cases, ends: Ends, touched: Indices) -> Array:
-    """Change of beta of the touched points on each path."""
-    place = rows.position[touched]
-    delta = np.zeros((len(removals), len(touched)))
-    delta[:, place >= 0] = ends.changes[:, place[place >= 0]]
-    outside = np.flatnonzero(cases.rows < 0)
-    case = removals.case[outside]
-    delta[case, np.searchsorted(touched, removals.points[outside])] = (
-        ends.times[case] * cases.exact_moves[outside]
-    )
-    return delta
-
-
-def _moved(base: PathBase, rows: Rows, touched: Indices, delta: Array) -> Array:
-    """``delta @ K`` on the touched points, most of them free: that part of K is at hand."""
-    gram, free = base.problem.gram, base.system.free
-    place = rows.position[touched]
-    is_free = (place >= 0) & (place < rows.tableau.n_free)
-    others = np.flatnonzero(~is_free)
-    of_free, of_others = _of_free(rows, touched, delta), delta[:, others]
-    cross = gram.block(touched[others], free)
-    at_free, at_others = of_free @ base.system.block, of_free @ cross.T
-    add_sparse_product(at_free, of_others, cross)
-    add_sparse_product(at_others, of_others, gram.block(touched[others], touched[others]))
-    moved = np.empty_like(delta)
-    moved[:, is_free], moved[:, others] = at_free[:, place[is_free]], at_others
-    return moved
-
-
-def _verify_touched(
-    base: PathBase,
-    removals: Removals,
-    touched: Indices,
-    delta: Array,
-    moved: Array,
-    residual: Array,
-    ends: Ends,
-    outcomes: Outcomes,
-) -> Mask:
-    """Optimality of the touched points by the product, of the other rows by the tableau."""
-    n_paths = len(removals)
-    bounds = np.tile(base.problem.bound[touched], (n_paths, 1))
-    case, member = removals.case, np.searchsorted(touched, removals.points)
-    gone = (removals.rest == 0) | (ends.outcomes[case] == SETTLED)
-    bounds[case, member] = np.where(gone, -1.0, removals.rest)
-    kkt, gap, free = np.empty(n_paths), np.empty(n_paths), np.empty(n_paths, dtype=np.bool_)
-    largest = max(float(np.abs(base.exact_beta).max()), np.finfo(float).tiny)
-    check_touched(
-        base.exact_beta[touched] + delta, residual, base.problem.label[touched], bounds, base.tolerance,
-        largest, kkt, gap, free,
+def _verify_moved(base: PathBase, removals: Removals, ends: Ends, moved: _Moved, outcomes: Outcomes) -> Mask:
+    """Optimality of the points that move by the product, of the other rows by the tableau."""
+    problem, chosen, n_paths = base.problem, moved.points, len(removals)
+    beta, residual, label = base.exact_beta[chosen], base.exact_residual[chosen], problem.label[chosen]
+    others = np.abs(base.exact_beta)
+    others[chosen] = 0.0
+    points = Points(
+        beta, residual, label, problem.bound[chosen], residual + label - base.intercept,
+        float(others.max()), base.norm, base.mass,
     )  # fmt: skip
-    lost = np.abs(delta.sum(axis=1))
-    outcomes.kkt_residual[:] = np.maximum(
-        np.maximum(np.maximum(kkt, ends.kkt), lost / min(largest, 1.0)), 0.0
-    )
-    kernel_part = base.exact_residual[touched] + base.problem.label[touched] - base.intercept
-    norm = base.norm + 2.0 * delta @ kernel_part + np.einsum("pi,pi->p", delta, moved)
-    dual = np.abs(base.mass + delta @ base.problem.label[touched] - 0.5 * norm)
-    outcomes.gap[:] = gap / np.maximum(dual, TINY)
-    scale, rounding = np.full(n_paths, base.scale), np.full(n_paths, base.rounding)
-    return free & _optimal(base, outcomes.kkt_residual, gap, dual, scale, rounding)
+    gone = (removals.rest == 0) | (ends.outcomes[removals.case] == SETTLED)
+    members = Members(removals.start, moved.rank[removals.points], np.where(gone, -1.0, removals.rest))
+    kkt, gap, dual = np.empty((3, n_paths))
+    measured = Measured(kkt, gap, dual, moved.square, np.empty(n_paths, dtype=np.bool_))
+    check_moved(points, members, moved.delta, moved.values, ends.intercepts, base.tolerance, measured)
+    kkt = np.maximum(np.maximum(kkt, ends.kkt), 0.0)
+    outcomes.kkt_residual[:], outcomes.gap[:] = kkt, gap / np.maximum(dual, TINY)
+    return measured.free & _optimal(base, kkt, gap, dual, base.scale)
 
 
-def _optimal(base: PathBase, kkt: Array, gap: Array, dual: Array, scale: Array, rounding: Array) -> Mask:
-    """Whether residual and duality gap are no more than rounding, and not too much of that."""
+def _optimal(base: PathBase, kkt: Array, gap: Array, dual: Array, scale: Array | float) -> Mask:
+    """Whether residual and duality gap are no more than rounding, and not too much of that.
+
+    The rounding is that of the whole problem's sums, from which those of the ends differ by a change.
+    """
+    rounding = base.rounding
     settled = kkt <= np.maximum(PRECISE * scale, SETTLED_ROUNDING * rounding)
     gap_rounding = SETTLED_ROUNDING * np.maximum(EPSILON * scale, rounding) * base.total_bound
     closed = gap <= EXACT_GAP * dual + gap_rounding
@@ -149,30 +138,34 @@ def _optimal(base: PathBase, kkt: Array, gap: Array, dual: Array, scale: Array, 
 
 
 def _verify_outside(
-    base: PathBase, rows: Rows, removals: Removals, ends: Ends, touched: Indices, delta: Array, moved: Array
+    base: PathBase, rows: Rows, removals: Removals, ends: Ends, moved: _Moved
 ) -> tuple[Mask, Indices]:
     """Whether every point outside the tableau has kept its side, and those that on some path have not.
 
     f changes by ``<dw, phi(x)> + db``, at most ``|dw| |phi(x)| + |db|``. Where that does not
     settle it, the change is computed.
     """
-    length = np.sqrt(np.maximum(base.problem.gram.diagonal[rows.outside], 0.0)).max(initial=0.0)
-    norm = np.sqrt(np.maximum(np.einsum("pi,pi->p", delta, moved), 0.0))
+    if len(rows.outside) == 0:
+        return np.ones(len(removals), dtype=bool), rows.outside
+    length = np.sqrt(np.maximum(base.problem.gram.diagonal[rows.outside], 0.0)).max()
+    norm = np.sqrt(np.maximum(moved.square, 0.0))
     reach = norm * length + np.abs(ends.intercepts)
-    good = reach < rows.distance.min(initial=np.inf)
+    good = reach < rows.distance[0]
     doubtful = np.flatnonzero(~good & np.isfinite(reach))
     if len(doubtful) == 0:
         return np.asarray(good), rows.outside[:0]
     # Farther points are out of reach: those outside are in the order of their distance.
     near = slice(int(np.searchsorted(rows.distance, reach[doubtful].max(), side="right")))
     # First in single precision, and again in double where that is too coarse to tell.
-    mass = np.abs(delta[doubtful]).sum(axis=1) * length**2 + np.abs(ends.intercepts[doubtful]) + 1.0
+    mass = np.abs(moved.delta[doubtful]).sum(axis=1) * length**2 + np.abs(ends.intercepts[doubtful]) + 1.0
     with np.errstate(over="ignore", invalid="ignore"):  # single precision may overflow, and NaN is not clear
-        side = _side_after(base, rows, removals, ends, touched, delta, doubtful, near, np.float32)
+        side = _side_after(base, rows, removals, ends, moved, doubtful, near, np.float32)
         unclear = ~(side > SINGLE * mass[:, None])
-    paths, points = np.flatnonzero(unclear.any(axis=1)), np.flatnonzero(unclear.any(axis=0))
     good[doubtful] = True
-    side = _side_after(base, rows, removals, ends, touched, delta, doubtful[paths], points, np.float64)
+    paths, points = np.flatnonzero(unclear.any(axis=1)), np.flatnonzero(unclear.any(axis=0))
+    if len(paths) == 0:
+        return np.asarray(good), rows.outside[:0]
+    side = _side_after(base, rows, removals, ends, moved, doubtful[paths], points, np.float64)
     wrong = ~(side > -max(PRECISE * base.scale, SETTLED_ROUNDING * base.rounding))
     good[doubtful[paths[wrong.any(axis=1)]]] = False
     return np.asarray(good), rows.outside[points[wrong.any(axis=0)]]
@@ -183,8 +176,7 @@ def _side_after(
     rows: Rows,
     removals: Removals,
     ends: Ends,
-    touched: Indices,
-    delta: Array,
+    moved: _Moved,
     paths: Indices,
     which: Indices | slice,
     precision: type[np.floating[Any]],
@@ -193,36 +185,26 @@ def _side_after(
 
     Infinite for a path's own members.
     """
-    near = rows.outside[which]
+    near, n_free, delta = rows.outside[which], rows.tableau.n_free, moved.delta[paths]
     # The free points change on every path: their part of the kernel matrix is at hand.
-    others = np.flatnonzero(~np.isin(touched, base.system.free))
     free_part: NDArray[Any]
     if precision is np.float32:
         free_part = rows.free_outside[:, which]
     else:
         free_part = base.problem.gram.block(base.system.free, near)
-    side = _of_free(rows, touched, delta[paths]).astype(precision) @ free_part
-    cross = base.problem.gram.block(touched[others], near)
-    add_sparse_product(
-        side, delta[np.ix_(paths, others)].astype(precision), cross.astype(precision, copy=False)
-    )
+    side = delta[:, :n_free].astype(precision) @ free_part
+    of_others = np.ascontiguousarray(delta[:, n_free:], dtype=precision)
+    between = base.problem.gram.block(moved.points[n_free:], near)
+    add_sparse_product(side, of_others, between.astype(precision, copy=False))
     side += ends.intercepts[paths, None].astype(precision)
     side *= np.where(base.exact_residual[near] > 0, 1.0, -1.0).astype(precision)
     side += rows.distance[which].astype(precision)
-    rank = np.full(len(rows.position), -1)
-    rank[near] = np.arange(len(near))
-    own = np.flatnonzero(np.isin(removals.case, paths) & (rank[removals.points] >= 0))
-    side[np.searchsorted(paths, removals.case[own]), rank[removals.points[own]]] = np.inf
+    place, number = np.full(len(rows.position), -1), np.full(len(removals), -1)
+    place[near], number[paths] = np.arange(len(near)), np.arange(len(paths))
+    path, point = number[removals.case], place[removals.points]
+    own = (path >= 0) & (point >= 0)
+    side[path[own], point[own]] = np.inf
     return side
-
-
-def _of_free(rows: Rows, touched: Indices, delta: Array) -> Array:
-    """Changes of beta of all free points."""
-    place = rows.position[touched]
-    inside = (place >= 0) & (place < rows.tableau.n_free)
-    changes = np.zeros((len(delta), rows.tableau.n_free))
-    changes[:, place[inside]] = delta[:, inside]
-    return changes
 
 
 def _write(
@@ -230,15 +212,14 @@ def _write(
     removals: Removals,
     cases: Cases,
     ends: Ends,
-    touched: Indices,
-    residual: Array,
+    moved: _Moved,
     good: Mask,
     outcomes: Outcomes,
 ) -> None:
     """Values and status of the good ends; where a path stopped early, only the sign."""
-    problem, case = base.problem, removals.case
-    member = np.searchsorted(touched, removals.points)
-    values = problem.label[removals.points] + residual[case, member]
+    points, case = removals.points, removals.case
+    values = base.problem.label[points] + base.exact_residual[points]
+    values += moved.values[case, moved.rank[points]] + ends.intercepts[case]
     settled = good & (ends.outcomes == SETTLED)
     if settled.any():
         # Settled at the perturbed targets; the exact value must say the same.
@@ -251,47 +232,44 @@ def _write(
     outcomes.status[good] = np.where(settled, "settled", "path")[good]
 
 
-def _ask(
-    base: PathBase, touched: Indices, delta: Array, shift: Array, cross: Array, good: Mask, outcomes: Outcomes
-) -> None:
+def _ask(base: PathBase, moved: _Moved, shift: Array, cross: Array, good: Mask, outcomes: Outcomes) -> None:
     """Decision values at the points asked for besides."""
     if len(cross):
         known = np.flatnonzero(good)
         before = cross @ base.exact_beta + base.intercept
-        outcomes.at[known] = before + delta[known] @ cross[:, touched].T + shift[known, None]
+        outcomes.at[known] = before + moved.delta[known] @ cross[:, moved.points].T + shift[known, None]
 
 
 def _verify_everywhere(
     base: PathBase,
     removals: Removals,
-    touched: Indices,
-    delta: Array,
+    moved: _Moved,
     ends: Ends,
     paths: Indices,
     cross: Array,
     outcomes: Outcomes,
 ) -> None:
     """The conditions of optimality of some paths' ends, on every point of the problem."""
-    problem = base.problem
+    problem, points, delta = base.problem, moved.points, moved.delta[paths]
     everything = np.arange(len(problem.label))
-    values = delta[paths] @ problem.gram.block(touched, everything)
+    values = delta @ problem.gram.block(points, everything)
     values += problem.label + base.exact_residual + ends.intercepts[paths, None]
     before = values.copy()
     beta = np.tile(base.exact_beta, (len(paths), 1))
-    beta[:, touched] += delta[paths]
-    bounds = np.array([removals.bounds(problem, int(path)) for path in paths])
+    beta[:, points] += delta
+    left = removals.take(paths)
+    bounds = np.tile(problem.bound, (len(paths), 1))
+    bounds[left.case, left.points] = left.rest
     kkt, gap, scale, low, high = (np.empty(len(paths)) for _ in range(5))
     free = np.zeros(len(paths), dtype=np.bool_)
     check_ends(beta, values, problem.label, bounds, base.tolerance, kkt, gap, scale, free, low, high)
     dual = np.abs(beta @ problem.label - 0.5 * np.einsum("pi,pi->p", beta, values))
-    rounding = np.array([EPSILON * problem.gram.largest_sum(row) for row in beta])
-    good = _optimal(base, kkt, np.minimum(gap, 1.0) * dual, dual, scale, rounding)
-    for a in np.flatnonzero(good):
-        path = paths[a]
-        members = slice(removals.start[path], removals.start[path + 1])
-        outcomes.set_values(members, values[a, removals.points[members]])
-        outcomes.status[path] = "unstable" if not free[a] and high[a] - low[a] > UNIQUE else "path"
-        outcomes.kkt_residual[path], outcomes.gap[path] = kkt[a], gap[a]
-        if len(cross):
-            shift = ends.intercepts[path] + values[a, 0] - before[a, 0]
-            outcomes.at[path] = cross @ beta[a] + base.intercept + shift
+    good = np.flatnonzero(_optimal(base, kkt, np.minimum(gap, 1.0) * dual, dual, scale))
+    left, paths, values = left.take(good), paths[good], values[good]
+    outcomes.set_values(removals.members(paths), values[left.case, left.points])
+    loose = ~free[good] & (high[good] - low[good] > UNIQUE)
+    outcomes.status[paths] = np.where(loose, "unstable", "path")
+    outcomes.kkt_residual[paths], outcomes.gap[paths] = kkt[good], gap[good]
+    if len(cross):
+        shift = ends.intercepts[paths] + values[:, 0] - before[good, 0]
+        outcomes.at[paths] = beta[good] @ cross.T + base.intercept + shift[:, None]

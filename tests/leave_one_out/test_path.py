@@ -116,7 +116,6 @@ def test_a_path_that_ends_wrong_is_never_believed(monkeypatch):
         ends = arguments[-1]
         ends.changes.fill(0.01)
         ends.times.fill(1.0)
-        ends.free.fill(True)
 
     monkeypatch.setattr(path, "shrink_each", wrong_ends)
     wrong = leave_one_out(svc, X, y)
