@@ -48,15 +48,18 @@ def mirror_lower(matrix, size):
 
 @compiled_with_arrays
 def smallest_of_rows(matrix, rows):
-    """``matrix[rows].min(axis=1)``."""
+    """``matrix[rows].min(axis=1)``, in four lanes: a comparison need not wait for the one before."""
     out = np.empty(rows.shape[0])
-    for a in range(rows.shape[0]):
-        row = matrix[rows[a]]
-        smallest = row[0]
-        for i in range(row.shape[0]):
-            if row[i] < smallest:
-                smallest = row[i]
-        out[a] = smallest
+    for p in range(rows.shape[0]):
+        row = matrix[rows[p]]
+        n = row.shape[0]
+        a = b = c = d = row[0]
+        for i in range(0, n - 3, 4):
+            a, b = min(row[i], a), min(row[i + 1], b)
+            c, d = min(row[i + 2], c), min(row[i + 3], d)
+        for i in range(n - n % 4, n):
+            a = min(row[i], a)
+        out[p] = min(min(a, b), min(c, d))
     return out
 
 

@@ -64,6 +64,7 @@ class KernelMatrix:
         self._place[size - n_null :] = np.arange(n_null)
         self._n_known = n_null
         self._sent: Array | None = None
+        self._smallest = np.full(size, np.nan)
         self._lock = Lock()
 
     @classmethod
@@ -80,6 +81,7 @@ class KernelMatrix:
         self._place = np.arange(len(values))
         self._n_known = len(values)
         self._sent = None
+        self._smallest = np.full(len(values), np.nan)
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -92,12 +94,14 @@ class KernelMatrix:
                 whole = self._n_known == len(self._values)
                 self._sent = self._values if whole else self._values[: self._n_known]
             state = {**self.__dict__, "_values": self._sent, "_place": self._place.copy(), "_sent": None}
+            state["_smallest"] = self._smallest.copy()
         del state["_lock"]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._place = np.array(self._place)  # joblib may hand over large arrays as read-only files
+        # joblib may hand over large arrays as read-only files
+        self._place, self._smallest = np.array(self._place), np.array(self._smallest)
         self._lock = Lock()
 
     @property
@@ -229,10 +233,12 @@ class KernelMatrix:
         return float(_matrix.largest_sum(values, place[used], weights[used]))
 
     def smallest_of(self, points: Indices) -> Array:
-        """Smallest value of the row of each point, shape (n_rows,)."""
-        values, place = self.require(points)
-        smallest: Array = _matrix.smallest_of_rows(values, place[points])
-        return smallest
+        """Smallest value of the row of each point, shape (n_rows,); it is kept."""
+        new = points[np.isnan(self._smallest[points])]
+        if len(new):
+            values, place = self.require(new)
+            self._smallest[new] = _matrix.smallest_of_rows(values, place[new])
+        return np.asarray(self._smallest[points])
 
     def sums_of(self, points: Indices) -> Array:
         """Sum of the row of each point, shape (n_rows,)."""

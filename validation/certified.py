@@ -206,7 +206,11 @@ def main() -> None:
     about = ABOUT.replace("{repeats}", str(args.repeats)).replace("{long}", str(LONG))
     page = Page("validation.certified", "What a proven stop saves", about)
     with threadpool_limits(1), one_blas_thread():  # as leave_one_out itself does, once
-        one_model(*first_split(args.data, args.sets[0]), {"C": 1.0, "gamma": 1.0}, 1)  # compiles
+        for parameters in (
+            {"C": 1.0, "gamma": 1.0},
+            *grid("linear"),
+        ):  # compiles, what is rarely used included
+            one_model(*first_split(args.data, args.sets[0]), parameters, 1)
         cases = [
             one_set(args.data, name, kernel, args.repeats)
             for kernel in ("linear", "rbf")
