@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,34 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
-__all__ = ["fit_parameters", "fitted_on_rows", "leave_one_out_proba"]
+__all__ = [
+    "check_instance",
+    "check_jobs",
+    "fit_parameters",
+    "fitted_on_rows",
+    "left_out_predictions",
+    "left_out_proba",
+]
+
+
+def check_instance(estimator: Any, name: str = "estimator") -> None:
+    """Raise TypeError for a class instead of an estimator of it, and for what is no estimator."""
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"{name} is the class {estimator.__name__}: give an instance, {estimator.__name__}() say."
+        )
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
+        raise TypeError(f"{name}={estimator!r} is no scikit-learn estimator: give one, BayesSVC() say.")
+
+
+def check_jobs(n_jobs: int | None) -> None:
+    """Raise TypeError or ValueError unless joblib can make something of a number of jobs."""
+    if n_jobs is not None and not isinstance(n_jobs, Integral):
+        raise TypeError(
+            f"n_jobs={n_jobs!r} is not a whole number: give 1 or more, -1 for all cores, or None."
+        )
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 does nothing: give 1 or more, -1 for all cores, or None.")
 
 
 def fit_parameters(estimator: Any, sample_weight: ArrayLike | None, params: dict[str, Any]) -> dict[str, Any]:
@@ -41,7 +69,14 @@ def fitted_on_rows(
     return model.fit(X_part, y_part, **_check_method_params(X, params, indices=rows))
 
 
-def leave_one_out_proba(estimator: Any) -> NDArray[np.float64] | None:
-    """Leave-one-out probabilities of a fitted classifier, or of a pipeline's last step, if it has any."""
+def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:
+    """Left-out probabilities of a fitted classifier, or of a pipeline's last step, if it has any."""
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    return getattr(last, "loo_proba_", None)
+    return getattr(last, "left_out_proba_", None)
+
+
+def left_out_predictions(estimator: Any) -> NDArray[Any]:
+    """What ``predict`` would have said of the rows left out, where there are :func:`left_out_proba`."""
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    costs = getattr(last, "class_weight_", np.ones(len(last.classes_)))
+    return np.asarray(last.classes_[(costs * last.left_out_proba_).argmax(axis=1)])

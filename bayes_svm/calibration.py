@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, ndtri
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold
 
+from bayes_svm.dealing import deal
 from bayes_svm.problem import copies_of_weight
 
 __all__ = ["SigmoidLink", "fit_dumais", "fit_sigmoid"]
@@ -21,14 +22,20 @@ Mask = NDArray[np.bool_]
 
 LEAST_MEMBERS = 3  # of a class: with two, leaving one out leaves one to learn from
 INSEPARABLE = (
-    "The decision values do not separate the classes: the class prior is returned as the probability. Check "
-    "the features' scale, C and the kernel's parameters."
+    "The decision values do not separate the classes: the probabilities hardly differ from the class prior. "
+    "Check the features' scale, C and the kernel's parameters."
 )
 TOO_FEW = (
     "A class has two members, too few to calibrate on: the class prior is returned as its probability. Add "
     "members, merge the class, or use decision_function."
 )
 ORDERING = 1e-6  # change of its log-odds per standard deviation of the decision values, which then only order
+FACTOR = float(np.log(2.0))  # standard deviation of the slope's logarithm, a priori
+TAIL = 0.05  # share of the weight on either side that is drawn in before the spread is taken,
+BEYOND_MARGIN = 2.0  # as far as it is beyond this: of values most of which are equal the others must count
+LARGEST_LOG = 300.0  # slopes beyond are no numbers
+FAR = 30.0  # standard deviations at which a value is as far out as any
+SINGULAR = 1e-8  # determinant of a Hessian, relative to its diagonal, below which it is not inverted
 FOLDS = 5  # of Dumais' validation
 PENALTIES = tuple(10.0**k for k in range(-6, 4))
 
@@ -37,22 +44,38 @@ PENALTIES = tuple(10.0**k for k in range(-6, 4))
 class SigmoidLink:
     r"""Platt's sigmoid: ``p(+ | f) = 1 / (1 + exp(-(slope f + offset)))``, slope at least 0.
 
+    Beyond the values that it was fitted to it does not go on rising: the log-odds there, t of which a
+    straight line would add, rise by ``t / (1 + t)``, less than 1. Of such values nothing is known but that
+    they are beyond.
+
     Parameters
     ----------
     slope, offset : float
     covariance : tuple of float
-        Variance of the slope, covariance of both, variance of the offset: the inverse Hessian
-        of the likelihood. NaN where nothing was fitted by likelihood.
+        Variance of the slope, covariance of both, variance of the offset: the inverse of the expected
+        Hessian of the likelihood, the priors included. NaN where nothing was fitted by likelihood.
+    low, high : float
+        Range of the values that it was fitted to.
     """
 
     slope: float
     offset: float
     covariance: tuple[float, float, float] = (np.nan, np.nan, np.nan)
-    needs_variance = False
+    low: float = -np.inf
+    high: float = np.inf
+    reads: ClassVar[str | None] = None
 
-    def log_odds(self, values: Array, uncertainty: object = None) -> Array:
-        """``slope * values + offset``; the uncertainty is not used."""
-        return np.asarray(self.slope * values + self.offset)
+    def log_odds(self, values: Array, reading: object = None) -> Array:
+        """Log-odds of decision values; nothing is read of the posterior."""
+        return np.asarray(self.slope * self._within(values) + self.offset)
+
+    def _within(self, values: Array) -> Array:
+        """Values drawn in where they are beyond the range, in the order that they had."""
+        if self.slope == 0.0 or not np.isfinite(self.high - self.low):
+            return values
+        inside = np.clip(values, self.low, self.high)
+        beyond = self.slope * np.abs(values - inside)
+        return np.asarray(inside + np.sign(values - inside) * (1.0 - 1.0 / (1.0 + beyond)) / self.slope)
 
     @property
     def standard_errors(self) -> tuple[float, float]:
@@ -75,16 +98,31 @@ class SigmoidLink:
         if not 0.0 < level < 1.0:
             raise ValueError(f"level={level} is not between 0 and 1.")
         slope_variance, both, offset_variance = self.covariance
-        spread = np.sqrt(slope_variance * values**2 + 2.0 * both * values + offset_variance)
+        inside = self._within(np.asarray(values, dtype=np.float64))
+        spread = np.sqrt(slope_variance * inside**2 + 2.0 * both * inside + offset_variance)
         reach = ndtri(0.5 + level / 2.0) * spread
         centre = self.log_odds(values)
         return np.asarray(expit(centre - reach)), np.asarray(expit(centre + reach))
 
 
-def fit_sigmoid(values: Array, positive: Mask, weight: Array, smoothing: float) -> SigmoidLink:
-    r"""Fit Platt's sigmoid by Newton's method, on smoothed targets.
+def fit_sigmoid(
+    values: Array, positive: Mask, weight: Array, smoothing: float, boundary: float | None = 0.0
+) -> SigmoidLink:
+    r"""Fit Platt's sigmoid by Newton's method, on smoothed targets and with priors.
+
+    .. math:: \min_{A > 0, B} \; - \sum_i w_i \left( t_i \log p_i + (1 - t_i) \log (1 - p_i) \right)
+              + \frac{(\log A \sigma)^2}{2 (\log 2)^2} + \log \left( 1 + (B - B_0)^2 \right), \qquad
+              p_i = \frac{1}{1 + e^{-(A f_i + B)}}
 
     .. math:: t_+ = \frac{N_+ + h}{N_+ + 2h}, \qquad t_- = \frac{h}{N_- + 2h}
+
+    Among few values, which can separate by chance, the priors keep the sigmoid within reason; among
+    many they do not count. The slope: a standard deviation :math:`\sigma` of the values is worth a
+    log-odds of 1, up or down by a factor of two; before it is taken, the outermost 5 % on either side
+    that are beyond twice the margin are drawn in. The offset: at f = 0, where the machine itself is
+    undecided, the log-odds are :math:`B_0`, with a deviation of Cauchy's distribution, which keeps what
+    is clearly elsewhere where it is. Both were chosen by log loss on test data:
+    ``docs/results/probabilities.md``.
 
     Parameters
     ----------
@@ -93,19 +131,20 @@ def fit_sigmoid(values: Array, positive: Mask, weight: Array, smoothing: float) 
     positive : array of bool of shape (n_samples,)
     weight : array of shape (n_samples,)
     smoothing : float
-        h. Platt's choice is 1; less is better for leave-one-out values, which are many: 0.25
-        was best on average over 13 data sets.
+        h. Platt's choice, without priors, is 1.
+    boundary : float or None, default=0.0
+        :math:`B_0`; None for a machine that is not undecided at 0.
 
     Returns
     -------
     SigmoidLink
-        With slope 0, the share of the positives, if the values rank the classes no better than
-        chance; with next to none, so that they only order, if a class has two members.
+        With slope 0, the share of the positives, if all values are equal; with next to none, so that
+        they only order, if a class has two members.
 
     Warns
     -----
     UserWarning
-        If the prior is returned.
+        If the values rank the classes no better than chance, or a class has two members.
     ConvergenceWarning
         If Newton's method does not end.
 
@@ -127,24 +166,44 @@ def fit_sigmoid(values: Array, positive: Mask, weight: Array, smoothing: float) 
         return SigmoidLink(ORDERING / spread, prior - ORDERING / spread * mean)
     if spread == 0.0:
         return _prior(prior)
-    (slope, offset), covariance = _newton((values - mean) / spread, target, weight, prior)
-    if slope <= 0.0:
-        return _prior(prior)
-    back = np.array([[1.0 / spread, 0.0], [-mean / spread, 1.0]])  # to the scale of the values
-    covariance = back @ covariance @ back.T
-    slope /= spread
+    # Smoothed targets cost in proportion to the log-odds: one value far out must not decide the slope.
+    scaled = np.clip((values - mean) / spread, -FAR, FAR)
+    if (weight * scaled) @ (target - np.average(target, weights=weight)) <= 0.0:
+        warnings.warn(INSEPARABLE, UserWarning, stacklevel=5)
+    posterior = _Posterior(scaled, target, weight, mean / spread, boundary)
+    starts = [prior] if boundary is None else [prior, boundary + mean / spread]
+    parameters = min((_newton(posterior, start) for start in starts), key=posterior.loss)
+    slope = float(np.exp(parameters[0])) / spread
+    # From the slope's logarithm, and the offset at the mean, to the scale of the values.
+    back = np.array([[slope, 0.0], [-mean * slope, 1.0]])
+    covariance = back @ np.linalg.inv(posterior.expected_hessian(parameters)) @ back.T
     return SigmoidLink(
         slope=slope,
-        offset=float(offset - slope * mean),
+        offset=float(parameters[1] - slope * mean),
         covariance=(float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])),
+        low=float(values[weight > 0].min()),
+        high=float(values[weight > 0].max()),
     )
 
 
 def _centre_and_spread(values: Array, weight: Array) -> tuple[float, float]:
-    """Mean and standard deviation, the latter 0 where it is rounding."""
-    mean = float(np.average(values, weights=weight))
-    spread = float(np.sqrt(np.average((values - mean) ** 2, weights=weight)))
-    return mean, spread if spread > 1e-12 * max(1.0, float(np.abs(values).max())) else 0.0
+    """Mean and standard deviation, the outermost values drawn in; the latter 0 where it is rounding."""
+    low = min(_quantile(values, weight, TAIL), -BEYOND_MARGIN)
+    high = max(-_quantile(-values, weight, TAIL), BEYOND_MARGIN)
+    for bulk in (np.clip(values, low, high), values):
+        mean = float(np.average(bulk, weights=weight))
+        spread = float(np.sqrt(np.average((bulk - mean) ** 2, weights=weight)))
+        if spread > 1e-12 * max(1.0, float(np.abs(bulk).max())):
+            return mean, spread
+    return mean, 0.0
+
+
+def _quantile(values: Array, weight: Array, share: float) -> float:
+    """The smallest value that more than a share of the weight does not exceed."""
+    order = np.argsort(values, kind="stable")
+    mass = np.cumsum(weight[order])
+    place = np.searchsorted(mass, share * mass[-1] * (1 + 1e-12), side="right")
+    return float(values[order[min(int(place), len(order) - 1)]])
 
 
 def _prior(log_odds: float) -> SigmoidLink:
@@ -152,41 +211,93 @@ def _prior(log_odds: float) -> SigmoidLink:
     return SigmoidLink(slope=0.0, offset=log_odds)
 
 
-def _cross_entropy(score: Array, target: Array, weight: Array) -> float:
-    return float(weight @ (np.logaddexp(0.0, score) - target * score))
+@dataclass(frozen=True)
+class _Posterior:
+    """Minus the log posterior of the logarithm of the slope, and of the offset, on standardised values.
 
+    Parameters
+    ----------
+    values, target, weight : arrays of shape (n_samples,)
+    centre : float
+        Where the value 0 was before it was standardised, with the other sign.
+    boundary : float or None
+        The log-odds expected there.
+    """
 
-def _newton(
-    values: Array, target: Array, weight: Array, offset: float
-) -> tuple[tuple[float, float], NDArray[np.float64]]:
-    """Slope and offset of least cross-entropy by Newton's method with step halving; their covariance."""
-    design = np.column_stack([values, np.ones_like(values)])
-    parameters = np.array([0.0, offset])
-    loss = _cross_entropy(design @ parameters, target, weight)
-    for _ in range(100):
-        probability = expit(design @ parameters)
-        gradient = design.T @ (weight * (probability - target))
-        curvature = weight * probability * (1 - probability)
+    values: Array
+    target: Array
+    weight: Array
+    centre: float
+    boundary: float | None
+
+    def _beside(self, parameters: Array) -> float:
+        """How far the log-odds at the boundary are from what is expected."""
+        if self.boundary is None:
+            return 0.0
+        return float(parameters[1] - np.exp(parameters[0]) * self.centre - self.boundary)
+
+    def loss(self, parameters: Array) -> float:
+        """Cross-entropy and the terms of the priors; infinite where a step went too far for numbers."""
+        if parameters[0] > LARGEST_LOG:
+            return np.inf
+        score = np.exp(parameters[0]) * self.values + parameters[1]
+        entropy = float(self.weight @ (np.logaddexp(0.0, score) - self.target * score))
+        return float(entropy + 0.5 * (parameters[0] / FACTOR) ** 2 + np.log1p(self._beside(parameters) ** 2))
+
+    def _parts(self, parameters: Array) -> tuple[Array, Array, Array, float]:
+        """Derivative of the score, pull of each value, derivative of the boundary, and how far that is."""
+        slope = np.exp(parameters[0])
+        inner = slope * self.values
+        pull = self.weight * (expit(inner + parameters[1]) - self.target)
+        return inner, pull, np.array([-slope * self.centre, 1.0]), self._beside(parameters)
+
+    def gradient(self, parameters: Array) -> Array:
+        inner, pull, turn, beside = self._parts(parameters)
+        own = np.array([inner @ pull + parameters[0] / FACTOR**2, pull.sum()])
+        return np.asarray(own + 2.0 * beside / (1.0 + beside**2) * turn)
+
+    def expected_hessian(self, parameters: Array) -> Array:
+        """A Hessian that is positive definite: its expectation, with a bound for the prior's part."""
+        inner, _, turn, beside = self._parts(parameters)
+        probability = expit(inner + parameters[1])
+        curvature = self.weight * probability * (1 - probability)
+        design = np.column_stack([inner, np.ones_like(inner)])
         hessian = design.T @ (curvature[:, None] * design)
-        hessian[np.diag_indices(2)] += 1e-14 * weight.sum()
-        step = np.linalg.solve(hessian, gradient)
+        hessian[np.diag_indices(2)] += (1.0 / FACTOR**2, 1e-14 * self.weight.sum())
+        bend = 0.0 if self.boundary is None else 2.0 / (1.0 + beside**2)
+        return np.asarray(hessian + bend * np.outer(turn, turn))
+
+    def hessian(self, parameters: Array) -> Array:
+        """The Hessian where it is positive definite, else the expected one."""
+        inner, pull, turn, beside = self._parts(parameters)
+        expected = self.expected_hessian(parameters)
+        exact = expected - 4.0 * beside**2 / (1.0 + beside**2) ** 2 * np.outer(turn, turn)
+        exact[0, 0] += inner @ pull + 2.0 * beside / (1.0 + beside**2) * turn[0]
+        singular = SINGULAR * expected[0, 0] * expected[1, 1]
+        return exact if np.linalg.det(exact) > singular and exact[0, 0] > 0.0 else expected
+
+
+def _newton(posterior: _Posterior, offset: float) -> Array:
+    """Logarithm of the slope, and offset, by Newton's method with step halving from a slope of 1."""
+    parameters = np.array([0.0, offset])
+    loss = posterior.loss(parameters)
+    for _ in range(100):
+        gradient = posterior.gradient(parameters)
+        step = np.linalg.solve(posterior.hessian(parameters), gradient)
         # Convergence is quadratic: after a full step from here what is left is rounding.
         last = gradient @ step <= 1e-12 * loss
         length = 1.0
         while length > 1e-10:
             trial = parameters - length * step
-            trial_loss = _cross_entropy(design @ trial, target, weight)
+            trial_loss = posterior.loss(trial)
             if last or trial_loss <= loss:
                 break
             length /= 2
         parameters, loss = trial, trial_loss
         if last:
-            break
-    else:
-        warnings.warn(
-            "The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning, stacklevel=6
-        )
-    return (float(parameters[0]), float(parameters[1])), np.linalg.inv(hessian)
+            return parameters
+    warnings.warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning, stacklevel=6)
+    return parameters
 
 
 def fit_dumais(values: Array, positive: Mask, weight: Array) -> SigmoidLink:
@@ -210,14 +321,26 @@ def fit_dumais(values: Array, positive: Mask, weight: Array) -> SigmoidLink:
     """
     target = positive.astype(float)
     prior = float(np.log(weight[positive].sum() / weight[~positive].sum()))
+    copies = np.where(weight > 0, copies_of_weight(weight), 0.0)
     if _centre_and_spread(values, weight)[1] == 0.0:
         return _prior(prior)
-    n_folds = int(min(FOLDS, positive.sum(), (~positive).sum()))
+    members = [float(copies[chosen].sum()) for chosen in (positive, ~positive)]
+    n_folds = int(min(FOLDS, *members))
     errors = np.zeros(len(PENALTIES))
-    for train, test in StratifiedKFold(n_folds).split(values, positive) if n_folds > 1 else ():
-        for k, penalty in enumerate(PENALTIES):
-            slope, offset = _least_squares(values[train], target[train], weight[train], penalty)
-            errors[k] += weight[test] @ (expit(slope * values[test] + offset) - target[test]) ** 2
+    if n_folds > 1:
+        # Dealt out in the order of the values, so that neither rows nor weights that are rows change a fold.
+        order = np.lexsort((weight, values, positive))
+        order = order[copies[order] > 0]
+        dealt = deal(copies[order], n_folds)
+        of = order[dealt.thing]
+        share = weight[of] / copies[of] * dealt.number
+        for fold, times in enumerate(dealt.times):
+            test, train = dealt.hand == fold, weight.copy()
+            train[of[test]] -= share[test]
+            for k, penalty in enumerate(PENALTIES):
+                slope, offset = _least_squares(values, target, train, penalty)
+                output = expit(slope * values[of[test]] + offset)
+                errors[k] += times * (share[test] @ (output - target[of[test]]) ** 2)
     slope, offset = _least_squares(values, target, weight, PENALTIES[int(errors.argmin())])
     return SigmoidLink(slope=slope, offset=offset) if slope > 0.0 else _prior(prior)
 

@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_report(commands.add_parser("report", help="fit a table and write a report", allow_abbrev=False))
-    _add_loo(commands.add_parser("loo", help="leave every row of a table out, as a CSV", allow_abbrev=False))
+    _add_loo(commands.add_parser("loo", help="leave the rows of a table out, as a CSV", allow_abbrev=False))
     return parser
 
 
@@ -108,11 +108,12 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _add_loo(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Leave every row of a table out: one line for each with its label, the decision value of the machine "
-        "trained on all rows and of that trained without it (above 0 for the class whose probability stands "
-        "beside them; for more than two classes a column for each), the probability, and how the value was "
-        "found. Finished values are kept in FILE.partial until all are known; FILE itself is written last, "
-        "and is the same whether there was an interruption or not."
+        "Leave the rows of a table out, a stratum (one row of the rarest class and its share of the others) "
+        "at a time: one line for each row with its label, the decision value of the machine trained on all "
+        "rows and of that trained without its stratum (above 0 for the class whose probability stands "
+        "beside them; for more than two classes a column for each), the probability, what is predicted from "
+        "it, and how the value was found. Finished values are kept in FILE.partial until all are known; "
+        "FILE itself is written last, and is the same whether there was an interruption or not."
     )
     parser.add_argument("data", metavar="data.csv", help=DATA_HELP)
     parser.add_argument("--target", metavar="COL", required=True, help=TARGET_HELP)

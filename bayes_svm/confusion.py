@@ -118,6 +118,8 @@ class Confusion:
         low, high = (
             float(end) for end in proportion_confint(part, whole, alpha=1 - confidence, method="wilson")
         )
+        # At 0 and 1 rounding may leave the share itself outside.
+        low, high = min(low, part / whole), max(high, part / whole)
         return (2 * low / (1 + low), 2 * high / (1 + high)) if measure == "f1" else (low, high)
 
 

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
-from sklearn.utils import assert_all_finite, column_or_1d, gen_batches, get_tags, indexable
-from sklearn.utils._param_validation import HasMethods
+from sklearn.utils import assert_all_finite, gen_batches, get_tags, indexable
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from bayes_svm._memory import require_bytes
-from bayes_svm._meta import fit_parameters, fitted_on_rows, leave_one_out_proba
+from bayes_svm._meta import check_instance, fit_parameters, fitted_on_rows, left_out_proba
 from bayes_svm._threads import one_blas_thread
-from bayes_svm.machine import checked_weights, encode_classes
+from bayes_svm.machine import checked_labels, checked_weights, encode_classes
 from bayes_svm.svc import BayesSVC
 
 __all__ = ["PairwiseCouplingClassifier", "couple"]
@@ -59,8 +59,8 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         Of the pairs (0, 1), (0, 2), ..., (1, 2), ..., trained on the labels themselves.
     pairwise_indices_ : list of arrays, or None
         For estimators that take a kernel matrix, the training rows of each pair.
-    loo_proba_ : array of shape (n_samples, n_classes)
-        Leave-one-out probabilities, where the fitted estimators have ``loo_proba_``. A row's
+    left_out_proba_ : array of shape (n_samples, n_classes)
+        Left-out probabilities, where the fitted estimators have ``left_out_proba_``. A row's
         own pairs have it left out; the classifiers of the other pairs never saw it.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
@@ -74,7 +74,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     -----
     ``predict`` is the argmax of ``predict_proba``. Rows of weight 0 are absent. Each classifier
     sees two classes only: "balanced" class weights are of these two, and a dict of class weights
-    may not name others.
+    may not name others. They move the machines of the pairs; ``predict`` compares probabilities alone.
 
     References
     ----------
@@ -92,12 +92,16 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     [[0.99, 0.01, 0.01]]
     >>> reject = RejectOptionClassifier(model, target_coverage=0.9).fit(X, y)
     >>> reject.fitted_on_
-    'leave-one-out'
+    'left-out'
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit"]), None],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
     }
 
     def __init__(self, estimator: Any = None, *, n_jobs: int | None = None) -> None:
@@ -138,13 +142,14 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         MemoryError
             If the pairwise probabilities of the training points do not fit.
         """
+        check_instance(self._pair_estimator())
         if not hasattr(self._pair_estimator(), "predict_proba"):
             raise ValueError(
                 f"{type(self.estimator).__name__} has no predict_proba: coupling needs probabilities. "
                 "Use bayes_svm.BayesSVC, or wrap it in sklearn.calibration.CalibratedClassifierCV."
             )
-        X, y = indexable(X, y)
-        labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+        labels = checked_labels(y)
+        X, _ = indexable(X, labels)
         assert_all_finite(labels, input_name="y")
         if not len(labels):
             raise ValueError("X and y are empty: there is nothing to fit.")
@@ -256,11 +261,11 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             self.estimators_ = Parallel(n_jobs=self.n_jobs)(
                 delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
             )
-        self.__dict__.pop("loo_proba_", None)  # of an earlier fit
-        if all(leave_one_out_proba(model) is not None for model in self.estimators_):
+        self.__dict__.pop("left_out_proba_", None)  # of an earlier fit
+        if all(left_out_proba(model) is not None for model in self.estimators_):
             pairs = zip(self.estimators_, rows, strict=True)
             left_out = (_left_out(model, X, y, own) for model, own in pairs)
-            self.loo_proba_ = self._coupled(len(y), left_out)
+            self.left_out_proba_ = self._coupled(len(y), left_out)
 
     def _coupled(self, n_samples: int, of_pairs: Iterable[Array]) -> Array:
         """Probabilities from those of the pairs, arrays of shape (n_samples, 2) one after the other."""
@@ -338,7 +343,7 @@ def _fit_pair(estimator: Any, X: Any, y: NDArray[Any], rows: Indices, params: di
 def _left_out(model: Any, X: Any, y: NDArray[Any], rows: Indices) -> Array:
     """Probabilities of all rows by a pair's classifier, its own rows left out."""
     proba = np.empty((len(y), 2))
-    proba[rows] = leave_one_out_proba(model)
+    proba[rows] = left_out_proba(model)
     others = np.setdiff1d(np.arange(len(y)), rows)
     if len(others):
         X_others, _ = _safe_split(model, X, y, others, rows)

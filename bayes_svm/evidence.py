@@ -23,6 +23,11 @@ __all__ = ["Evidence", "evidence_of", "log_evidence"]
 Array = NDArray[np.float64]
 Gradient = dict[str, Any]
 
+BEYOND = (
+    "No evidence in double precision with C={C:g}: {what}, by rounding. Lower C, or scale the features, so "
+    "that C times the kernel values is smaller."
+)
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -79,7 +84,8 @@ def log_evidence(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLi
     Raises
     ------
     ValueError
-        For a kernel that is not positive semi-definite, and for LinearSVC.
+        For a kernel that is not positive semi-definite, for LinearSVC, and where C times the kernel values
+        is beyond what double precision resolves.
     MemoryError
         If the matrices do not fit.
 
@@ -144,7 +150,7 @@ def _of_problem(machine: Machine, problem: DualProblem, solution: DualSolution, 
     beta, lam = solution.beta, 1.0 / C
     norm = float(beta @ (solution.values - solution.intercept)) / 2.0
     slack = float(solution.bound @ solution.slack) / C
-    pins = solution.free if solution.n_free else _pins_of_interval(problem, solution)
+    pins = _pins(problem, solution, C)
     used = np.unique(np.concatenate([determinant.points, np.flatnonzero(beta), pins]))
     moves = np.where(np.isin(np.arange(len(beta)), solution.free), 0.0, beta)  # of beta with log C
     bounded = np.flatnonzero(moves)
@@ -185,11 +191,13 @@ class _Determinant:
         system[np.diag_indices(size)] += 1.0
         # LAPACK takes no empty matrix: where no point is near the margin there is nothing to factorise.
         factor, info = lapack.dpotrf(system, lower=1) if size else (system, 0)
-        if info != 0 or not (machine.convex and definite):
+        if not (machine.convex and definite):
             raise ValueError(
                 f"The kernel {machine.kernel} is not positive semi-definite on the training points: it has "
                 "no evidence. Choose another kernel."
             )
+        if info != 0:
+            raise ValueError(BEYOND.format(C=C, what="the Hessian is singular"))
         self.logarithm = 2.0 * float(np.log(np.diagonal(factor)).sum())
         inverse, _ = lapack.dpotri(factor, lower=1) if size else (system, 0)
         mirror_lower(inverse, size)
@@ -207,8 +215,23 @@ class _Determinant:
         return change if gram is None else change + float(np.sum(self._by_kernel * gram))
 
 
-def _pins_of_interval(problem: DualProblem, solution: DualSolution) -> Indices:
-    """With no free point: the two that pin the ends of the interval of optimal intercepts."""
+def _pins(problem: DualProblem, solution: DualSolution, C: float) -> Indices:
+    """The free points; with none the two that pin the ends of the interval of optimal intercepts.
+
+    Raises
+    ------
+    ValueError
+        If the free points are not known, or depend on each other.
+    """
+    if solution.n_free:
+        dependent = BEYOND.format(C=C, what="the free support vectors depend on each other")
+        if len(solution.free) == 0:
+            raise ValueError(dependent)
+        try:
+            problem.free_system(solution.free)
+        except np.linalg.LinAlgError:
+            raise ValueError(dependent) from None
+        return solution.free
     slack = bound_slack(solution.beta, problem.bound)
     residual = solution.label - (solution.values - solution.intercept)
     rising = np.where(solution.beta < problem.upper - slack, residual, -np.inf)

@@ -16,6 +16,7 @@ from bayes_svm._memory import require_bytes
 __all__ = [
     "KERNEL_NAMES",
     "Kernel",
+    "largest_entry",
     "make_symmetric",
     "resolve_gamma",
     "squared_lengths",
@@ -28,6 +29,10 @@ KernelFunction = Callable[[Any, Any], Any]
 TILE = 256  # rows and columns of a kernel matrix computed at a time: they stay in the cache
 ROWS = 64  # rows computed at a time where not all are: a multiple of what any BLAS takes at once
 FEW = 16  # rows whose kernel matrix is computed for its diagonal: a call costs more than the rest of it
+TINY = float(np.finfo(float).tiny)
+REACH = 1e120  # kernel values whose squares are still numbers, with room for sums of them
+FAR_OUT = 1e30  # features that a callable is asked about before its values are trusted
+STEP, MOST_STEPS = 2.0**-16, 70  # by which far rows are moved until their kernel values are within reach
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
@@ -45,6 +50,16 @@ def squared_lengths(X: Any) -> Array:
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def largest_entry(X: Any) -> float:
+    """Largest absolute entry."""
+    values = X.data if sparse.issparse(X) else X
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
+def _scaled_rows(X: Any, scale: Array) -> Any:
+    return X.multiply(scale[:, None]).tocsr() if sparse.issparse(X) else X * scale[:, None]
 
 
 def make_symmetric(gram: Array, kernel: str) -> None:
@@ -82,6 +97,11 @@ def resolve_gamma(gamma: str | float, X: Any, sample_weight: Array | None = None
     ``"auto"`` is ``1 / n_features``; a number is itself. Where X does not vary,
     ``"scale"`` is 1, as in :class:`sklearn.svm.SVC`.
 
+    Raises
+    ------
+    ValueError
+        If the variance leaves double precision.
+
     Parameters
     ----------
     gamma : {"scale", "auto"} or float
@@ -98,6 +118,14 @@ def resolve_gamma(gamma: str | float, X: Any, sample_weight: Array | None = None
     if gamma != "scale":
         return float(gamma)
     X = summed_entries(X)
+    largest = largest_entry(X)
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.float64(largest) ** 2 * X.shape[0] * n_features
+    if largest > 0.0 and not TINY < squares < np.inf:
+        raise ValueError(
+            f"gamma='scale' needs the variance of X, and features of up to {largest:.3g} have none in double "
+            "precision: scale the features, with sklearn.preprocessing.StandardScaler say."
+        )
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     total = weight.sum() * n_features
     mean = float(weight @ np.asarray(X.sum(axis=1)).ravel()) / total
@@ -136,6 +164,13 @@ class Kernel:
     degree: float = 3
     coef0: float = 0.0
 
+    @classmethod
+    def of(cls, parameters: Any, X: Any, sample_weight: Array | None = None) -> Kernel:
+        """The kernel that an estimator's parameters of SVC's names mean on training data."""
+        named = isinstance(parameters.kernel, str) and parameters.kernel in ("rbf", "poly", "sigmoid")
+        gamma = resolve_gamma(parameters.gamma, X, sample_weight) if named else 1.0
+        return cls(parameters.kernel, gamma=gamma, degree=parameters.degree, coef0=parameters.coef0)
+
     @property
     def precomputed(self) -> bool:
         """Whether X holds kernel values instead of features."""
@@ -164,14 +199,75 @@ class Kernel:
         Raises
         ------
         ValueError
-            If a value is not finite, or a callable returns another shape.
+            If a value is not finite, or a callable returns another shape or no real numbers.
         """
+        if sparse.issparse(X) and hasattr(self.function, "theta"):
+            raise ValueError(
+                f"The kernel {self}, of sklearn.gaussian_process, takes no sparse X: give X.toarray(), or "
+                'name the kernel, kernel="rbf" say.'
+            )
         with np.errstate(over="ignore", invalid="ignore"):
-            values = np.asarray(self._evaluate(X, Z), dtype=np.float64)
+            values = self._evaluate(X, Z)
         expected = (X.shape[0], Z.shape[0])
+        if sparse.issparse(values) or np.iscomplexobj(values):
+            kind = "a sparse matrix" if sparse.issparse(values) else "complex numbers"
+            raise ValueError(
+                f"The kernel {self} returned {kind}, expected a dense array of real numbers of shape "
+                f"{expected}."
+            )
+        values = np.asarray(values, dtype=np.float64)
         if values.shape != expected:
             raise ValueError(f"The kernel {self} returned shape {values.shape}, expected {expected}.")
         return self._finite(values)
+
+    def within_reach(self, X: Any, rows: Any) -> Any:
+        """X, in which rows so far out that kernel values overflow are moved towards the origin.
+
+        Far from the data all that a kernel machine says follows from the direction: what it says
+        where numbers are still numbers is the limit.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+        rows : array or CSR matrix of shape (n_points, n_features)
+            Training points.
+
+        Returns
+        -------
+        array or CSR matrix of shape (n_samples, n_features)
+            X itself where nothing is that far.
+        """
+        if (
+            self.precomputed
+            or X.shape[0] == 0
+            or self._in_range(largest_entry(X), max(largest_entry(rows), 1.0), X.shape[1])
+        ):
+            return X
+        scale = np.ones(X.shape[0])
+        far = np.arange(X.shape[0])
+        for _ in range(MOST_STEPS):
+            part = _scaled_rows(X[far], scale[far])
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = np.abs(np.asarray(self._evaluate(part, rows)))
+                lengths = np.abs(
+                    [np.asarray(self._evaluate(part[[k]], part[[k]])).item() for k in range(len(far))]
+                )
+            within = (values <= REACH).all(axis=1) & (lengths <= REACH)
+            far = far[~within]  # NaN is not within
+            if len(far) == 0:
+                return _scaled_rows(X, scale)
+            scale[far] *= STEP
+        return X  # the kernel is not finite anywhere on the way: evaluating it will say so
+
+    def _in_range(self, largest: float, largest_row: float, n_features: int) -> bool:
+        """Whether no kernel value of features of this size can be out of reach."""
+        if callable(self.function):
+            return largest <= FAR_OUT
+        with np.errstate(over="ignore"):
+            inner = n_features * np.float64(largest) * max(largest, largest_row)
+            if self.function == "poly":
+                inner = (abs(self.gamma) * inner + abs(self.coef0)) ** self.degree
+        return bool(inner <= REACH)
 
     def gram(self, X: Any, n_null: int = 0) -> Array:
         """Kernel matrix of X with itself, exactly symmetric, of which one half is computed.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from scipy.special import erfcx, log_expit, log_ndtr, logit, logsumexp
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
+from bayes_svm._memory import require_bytes
 from bayes_svm.calibration import SigmoidLink, fit_dumais, fit_sigmoid
 
 __all__ = [
@@ -23,97 +24,116 @@ __all__ = [
     "Link",
     "ModeratedLink",
     "SigmoidLink",
-    "Uncertainty",
     "class_log_odds",
     "fit_links",
     "log_probabilities",
+    "normalised_log_odds",
+    "reading_of",
 ]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 LINK_NAMES = ("moderated", "sigmoid", "kwok", "hinge", "clipped", "dumais")
-LITTLE, SHARE = 0.05, 0.2  # quantile of the training points' information, and share of it: see ModeratedLink
-LEAST = 1e-12  # information, in units of the prior's precision, that is none: rounding is less
+LITTLE, SHARE = 0.01, 0.05  # quantile of the training points' information, and share of it: see ModeratedLink
+OUTLIER = 1.0  # copies of rows that may be outliers, however few rows there are
+FRINGE = 5.0  # rows whose labels say where the moderated log-odds go
+DIGITS = 6  # of the logarithm of an information that count
 NODES, WEIGHTS = (part[5:] for part in np.polynomial.legendre.leggauss(10))  # the positive ones
 SMALL = 0.1  # decision values, in units of the larger of 1 and s, whose log-odds are integrated
 TIE = 1e-9  # log-odds that are all but 0
-
-
-class Uncertainty(NamedTuple):
-    """Posterior and prior variance of decision values, arrays of their shape."""
-
-    variance: Array
-    prior: Array
-
-    @property
-    def information(self) -> Array:
-        """What the data say about each value: ``1 / variance - 1 / prior``, infinite where it is known."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            known = 1.0 / self.variance - 1.0 / self.prior
-        return np.asarray(np.where(self.variance > 0.0, np.maximum(0.0, known), np.inf))
-
-    def column(self, k: int) -> Uncertainty:
-        """Of the k-th of several machines."""
-        return Uncertainty(self.variance[:, k], self.prior[:, k])
+GRID_BITS = 30  # of the largest decision value that a foreign calibrator sees
+TINY = float(np.finfo(float).tiny)
 
 
 class Link(Protocol):
-    """Log-odds of the positive class from a decision value and how uncertain it is."""
+    """Log-odds of the positive class from a decision value, and from what the posterior says of it.
 
-    needs_variance: bool
+    ``reads`` names what it is: the variance, the information that the data add to the prior's, or nothing.
+    """
 
-    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
+    reads: ClassVar[str | None]
+
+    def log_odds(self, values: Array, reading: Array | None = None) -> Array:
         """Log-odds of the positive class."""
         ...
 
 
 @dataclass(frozen=True)
 class ModeratedLink:
-    r"""Platt's sigmoid, moderated where the data say less than about any point they hold.
+    r"""Platt's sigmoid, drawn to a limit where the data end.
 
-    .. math:: \log \frac{p(+)}{p(-)} = (A f(x) + B) \min \left( 1, \frac{I(x)}{I_0} \right),
-              \qquad I(x) = \frac{1}{s^2(x)} - \frac{1}{k(x, x) / \lambda}
+    .. math:: \log \frac{p(+)}{p(-)} = m z + (1 - m) z_\infty, \qquad z = A f(x) + B, \qquad
+              m = \min \left( 1, \frac{I(x)}{I_0} \right), \qquad
+              I(x) = \frac{1}{s^2(x)} - \frac{1}{k(x, x) / \lambda}
 
     The information I is the precision that the data add to the prior's about f(x), in Kwok's
-    posterior; :math:`I_0` is a fifth of what 95 % of the training points exceed, each left out
-    itself, but no less than 1e-12 of the prior's precision. Among the data next to nothing is
-    moderated, and the sigmoid is as well calibrated as without; away from them the probability goes
-    to 1/2, with any kernel: with a polynomial one f grows, but the information falls as its square.
+    posterior. :math:`I_0` is a twentieth of what 99 % of the training points have, and all but one,
+    each under the posterior of the half of the points that it is not in. So among the data nothing is
+    moderated, and one outlier does not count as data.
+    Beyond them I falls, with an rbf kernel as the square of k, with a polynomial one as 1 over f
+    squared, and the log-odds go to the limit :math:`z_\infty`.
+
+    The limit is what the rows that are themselves the farthest out are: of the five with the least
+    information :math:`n_+` are positive, and by Laplace's rule of succession
+
+    .. math:: p_\infty(+) = \frac{n_+ + 1}{5 + 2},
+
+    never less than 1/7 nor more than 6/7. This was better on test data than 1/2, and than the base
+    rate: ``docs/results/links.md``.
 
     Parameters
     ----------
     sigmoid : SigmoidLink
     reference : float
         The information :math:`I_0`; 0, where none is known, moderates nothing.
+    limit : float
+        The log-odds :math:`z_\infty`.
     """
 
     sigmoid: SigmoidLink
     reference: float
-    needs_variance = True
+    limit: float = 0.0
+    reads: ClassVar[str | None] = "information"
 
     @classmethod
-    def of(cls, sigmoid: SigmoidLink, left_out: Uncertainty | None, weight: Array) -> ModeratedLink:
-        """From the uncertainty about training points, each left out itself, and their weights."""
-        if left_out is None:
+    def of(
+        cls, sigmoid: SigmoidLink, information: Array | None, positive: Mask, weight: Array
+    ) -> ModeratedLink:
+        """From the information about training points that the others hold, their labels and weights."""
+        if information is None:
             return cls(sigmoid, 0.0)
-        known = left_out.information
-        order = np.argsort(known, kind="stable")
+        order = np.argsort(information, kind="stable")
         mass = np.cumsum(weight[order])
-        little = float(known[order[np.searchsorted(mass, LITTLE * mass[-1])]])
-        prior = left_out.prior[(weight > 0) & (left_out.prior > 0)]
-        least = LEAST / float(np.median(prior)) if len(prior) else 0.0
-        return cls(sigmoid, max(SHARE * little, least) if np.isfinite(little) else least)
+        outlying = max(LITTLE * mass[-1], OUTLIER) * (1 + 1e-12)
+        little = information[order[min(int(np.searchsorted(mass, outlying, side="right")), len(order) - 1)]]
+        if not 0.0 < little < np.inf:
+            known = information[np.isfinite(information) & (information > 0)]
+            little = known.min() if len(known) else 0.0
+        return cls(sigmoid, SHARE * float(little), _limit(information, positive, weight))
 
-    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
-        """The sigmoid's log-odds times the factor; without an uncertainty they are the sigmoid's."""
+    def log_odds(self, values: Array, reading: Array | None = None) -> Array:
+        """The sigmoid's log-odds and the limit, mixed; without a reading they are the sigmoid's."""
         log_odds = self.sigmoid.log_odds(values)
-        if uncertainty is None or self.reference == 0.0:
+        if reading is None or self.reference == 0.0:
             return log_odds
-        share = uncertainty.information / self.reference
-        # Where nothing is known, the order of the classes stays what it is.
-        moderated = log_odds * np.minimum(share, 1.0) + TIE * log_odds / (1.0 + np.abs(log_odds))
-        return np.where(share < 1.0, moderated, log_odds)
+        with np.errstate(over="ignore"):
+            share = np.minimum(reading / self.reference, 1.0)
+        # Where nothing is known, the order of the decision values stays what it is.
+        order = TIE * log_odds / (1.0 + np.abs(log_odds))
+        return np.where(share < 1.0, self.limit + share * (log_odds - self.limit) + order, log_odds)
+
+
+def _limit(information: Array, positive: Mask, weight: Array) -> float:
+    """Log-odds by Laplace's rule of the five copies of rows that the others say least about."""
+    with np.errstate(divide="ignore"):
+        level = np.log(information)
+    level[np.isfinite(level)] = np.round(level[np.isfinite(level)], DIGITS)  # equal but for rounding
+    levels, place = np.unique(level, return_inverse=True)
+    mass = np.bincount(place, weights=weight, minlength=len(levels))
+    taken = np.diff(np.minimum(np.cumsum(mass), FRINGE), prepend=0.0)
+    share = np.divide(taken, mass, out=np.zeros(len(mass)), where=mass > 0)[place] * weight
+    return float(np.log((share[positive].sum() + 1.0) / (share[~positive].sum() + 1.0)))
 
 
 @dataclass(frozen=True)
@@ -126,12 +146,12 @@ class KwokLink:
     (equations 10 and 11 of Kwok 1999). Nothing is fitted.
     """
 
-    needs_variance = True
+    reads: ClassVar[str | None] = "variance"
 
-    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
+    def log_odds(self, values: Array, reading: Array | None = None) -> Array:
         """Log-odds for decision values a and variances s^2; s = 0 is the unmoderated output."""
         a = np.asarray(values, dtype=np.float64)
-        s = np.zeros_like(a) if uncertainty is None else np.sqrt(uncertainty.variance)
+        s = np.zeros_like(a) if reading is None else np.sqrt(reading)
         apart = _log_mean_likelihood(a, s) - _log_mean_likelihood(-a, s)
         # Near 0 the two cancel: there their difference is the integral of the slope from -a to a.
         small = np.abs(a) <= SMALL * np.maximum(1.0, s)
@@ -178,9 +198,9 @@ class HingeLink:
     .. math:: p(+) = \frac{e^{-[1 - a]_+}}{e^{-[1 - a]_+} + e^{-[1 + a]_+}}
     """
 
-    needs_variance = False
+    reads: ClassVar[str | None] = None
 
-    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
+    def log_odds(self, values: Array, reading: Array | None = None) -> Array:
         """``[1 + a]_+ - [1 - a]_+``, which is a plus a clipped to [-1, 1]."""
         return np.asarray(values + np.clip(values, -1.0, 1.0))
 
@@ -189,9 +209,9 @@ class HingeLink:
 class ClippedLink:
     """The decision value clipped to [-1, 1] as a probability, ``(1 + a) / 2``: 0 and 1 are certain."""
 
-    needs_variance = False
+    reads: ClassVar[str | None] = None
 
-    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
+    def log_odds(self, values: Array, reading: Array | None = None) -> Array:
         """Infinite from the margin on."""
         with np.errstate(divide="ignore"):
             return np.asarray(logit((1.0 + np.clip(values, -1.0, 1.0)) / 2.0))
@@ -199,10 +219,22 @@ class ClippedLink:
 
 @dataclass(frozen=True)
 class CalibratorLink:
-    """A scikit-learn classifier or regressor of one feature, fitted to tell the positive class."""
+    """A scikit-learn classifier or regressor of one feature, fitted to tell the positive class.
+
+    Decision values that are equal but for rounding are made equal, in fitting and in predicting: many
+    are, at the margin and far from the data, and a calibrator that follows each value would fit
+    the rounding.
+
+    Parameters
+    ----------
+    calibrator : estimator, fitted
+    grid : float
+        A power of two; values are rounded to its multiples.
+    """
 
     calibrator: Any
-    needs_variance = False
+    grid: float
+    reads: ClassVar[str | None] = None
 
     @classmethod
     def fit(cls, calibrator: Any, values: Array, positive: Mask, weight: Array) -> CalibratorLink:
@@ -217,19 +249,29 @@ class CalibratorLink:
             is_classifier(calibrator) and not hasattr(calibrator, "predict_proba")
         ):
             raise ValueError(f"link={calibrator} is no regressor and no classifier with predict_proba.")
-        fitted, features = clone(calibrator), values[:, None]
+        fitted, used = clone(calibrator), weight > 0
+        grid = 2.0 ** np.round(np.log2(max(float(np.abs(values[used]).max()), TINY)) - GRID_BITS)
+        features, labels, weight = _rounded(values[used], grid), positive[used].astype(int), weight[used]
         if has_fit_parameter(fitted, "sample_weight"):
-            return cls(fitted.fit(features, positive.astype(int), sample_weight=weight))
-        if np.ptp(weight) > 0:
+            return cls(fitted.fit(features, labels, sample_weight=weight), grid)
+        times = weight / weight.min()
+        if np.any(np.abs(times - np.round(times)) > 1e-9 * times):
             raise ValueError(f"link={calibrator} takes no sample weights: use another, or equal weights.")
-        return cls(fitted.fit(features, positive.astype(int)))
+        require_bytes(
+            32 * int(times.sum()),
+            f"Repeating rows for link={calibrator}",
+            "Use one that takes sample weights.",
+        )
+        rows = np.repeat(np.arange(len(times)), np.round(times).astype(np.intp))
+        return cls(fitted.fit(features[rows], labels[rows]), grid)
 
-    def log_odds(self, values: Array, uncertainty: Uncertainty | None = None) -> Array:
+    def log_odds(self, values: Array, reading: Array | None = None) -> Array:
         """Log-odds of the calibrator's probability, which double precision keeps from 0 and 1."""
+        features = _rounded(values, self.grid)
         if hasattr(self.calibrator, "predict_proba"):
-            probability = self.calibrator.predict_proba(values[:, None])[:, 1]
+            probability = self.calibrator.predict_proba(features)[:, 1]
         else:
-            probability = np.asarray(self.calibrator.predict(values[:, None]), dtype=np.float64).ravel()
+            probability = np.asarray(self.calibrator.predict(features), dtype=np.float64).ravel()
             if not np.isfinite(probability).all():
                 raise ValueError(
                     f"link={self.calibrator} gives NaN beyond the values it was fitted on: an "
@@ -239,13 +281,27 @@ class CalibratorLink:
         return np.asarray(logit(np.clip(probability, least, 1.0 - least)))
 
 
+def _rounded(values: Array, grid: float) -> Array:
+    """Values as a column of features, to the nearest multiples of the grid."""
+    with np.errstate(over="ignore"):  # of values so large that they are multiples anyway
+        multiples = np.round(values / grid)
+        return np.where(np.abs(multiples) < 2.0**52, multiples * grid, values)[:, None]
+
+
+def reading_of(link: Any) -> str | None:
+    """What a link, given by its name or as a calibrator, reads of the posterior."""
+    kinds: dict[str, type[Link]] = {"moderated": ModeratedLink, "kwok": KwokLink}
+    return kinds[link].reads if isinstance(link, str) and link in kinds else None
+
+
 def fit_links(
     link: Any,
     values: Array,
     y: NDArray[np.intp],
     weight: Array,
     smoothing: float,
-    left_out: Uncertainty | None = None,
+    information: Array | None = None,
+    class_weight: Array | None = None,
 ) -> list[Link]:
     """One link for (n,) decision values of two classes, or one per column of (n, n_classes).
 
@@ -260,13 +316,25 @@ def fit_links(
     weight : array of shape (n_samples,)
     smoothing : float
         Of the sigmoid's targets, as in :func:`bayes_svm.calibration.fit_sigmoid`.
-    left_out : Uncertainty, optional
-        About ``values``, for a moderated link.
+    information : array like ``values``, optional
+        Of the posterior about the points, without what they say themselves, for a moderated link.
+    class_weight : array of shape (n_classes,), optional
+        Costs of the classes that the machines were trained with, which say where they are undecided.
     """
-    if values.ndim == 1:
-        return [_fit_link(link, values, y == 1, weight, smoothing, left_out)]
-    parts = [None if left_out is None else left_out.column(k) for k in range(values.shape[1])]
-    return [_fit_link(link, values[:, k], y == k, weight, smoothing, part) for k, part in enumerate(parts)]
+    fits = []
+    for k in [1] if values.ndim == 1 else range(values.shape[1]):
+        own = y == k
+        boundary = 0.0
+        if class_weight is not None:
+            rest = np.average(class_weight[y[~own]], weights=weight[~own])
+            boundary = float(np.log(rest / class_weight[k]))
+        column, about = (
+            (values, information)
+            if values.ndim == 1
+            else (values[:, k], None if information is None else information[:, k])
+        )
+        fits.append(_fit_link(link, column, own, weight, smoothing, about, boundary))
+    return fits
 
 
 def _fit_link(
@@ -275,7 +343,8 @@ def _fit_link(
     positive: Mask,
     weight: Array,
     smoothing: float,
-    left_out: Uncertainty | None,
+    information: Array | None,
+    boundary: float,
 ) -> Link:
     formulas: dict[str, Link] = {"kwok": KwokLink(), "hinge": HingeLink(), "clipped": ClippedLink()}
     if not isinstance(link, str):
@@ -284,11 +353,11 @@ def _fit_link(
         return formulas[link]
     if link == "dumais":
         return fit_dumais(values, positive, weight)
-    sigmoid = fit_sigmoid(values, positive, weight, smoothing)
-    return sigmoid if link == "sigmoid" else ModeratedLink.of(sigmoid, left_out, weight)
+    sigmoid = fit_sigmoid(values, positive, weight, smoothing, boundary)
+    return sigmoid if link == "sigmoid" else ModeratedLink.of(sigmoid, information, positive, weight)
 
 
-def class_log_odds(links: Sequence[Link], values: Array, uncertainty: Uncertainty | None) -> Array:
+def class_log_odds(links: Sequence[Link], values: Array, reading: Array | None) -> Array:
     """Log-odds of the positive class (one link), or of every class against the rest.
 
     Parameters
@@ -297,17 +366,18 @@ def class_log_odds(links: Sequence[Link], values: Array, uncertainty: Uncertaint
         One for two classes, otherwise one per class.
     values : array of shape (n_samples,) or (n_samples, n_classes)
         Decision values.
-    uncertainty : Uncertainty of arrays like values, or None
+    reading : array like ``values``, or None
+        What the links read of the posterior.
 
     Returns
     -------
     array of the shape of ``values``
     """
     if values.ndim == 1:
-        return links[0].log_odds(values, uncertainty)
+        return links[0].log_odds(values, reading)
     return np.column_stack(
         [
-            link.log_odds(values[:, k], None if uncertainty is None else uncertainty.column(k))
+            link.log_odds(values[:, k], None if reading is None else reading[:, k])
             for k, link in enumerate(links)
         ]
     )
@@ -330,3 +400,25 @@ def log_probabilities(log_odds: Array) -> Array:
     none = np.isneginf(logs).all(axis=1)  # every class ruled out: they are equals
     logs[none] = 0.0
     return np.asarray(logs - logsumexp(logs, axis=1, keepdims=True))
+
+
+def normalised_log_odds(logs: Array) -> Array:
+    """Log-odds of every class against all others, ``log p_k / (1 - p_k)``.
+
+    Parameters
+    ----------
+    logs : array of shape (n_samples, n_classes)
+        Logarithms of numbers that the probabilities are in proportion to.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+    """
+    rows, top = np.arange(len(logs)), logs.argmax(axis=1)
+    others = logs.copy()
+    others[rows, top] = -np.inf
+    share = others - logsumexp(logs, axis=1, keepdims=True)  # at most a half
+    log_odds = share - np.log1p(-np.exp(share))
+    # 1 - p loses its digits where p is nearly 1: there the sum of the others is at hand.
+    log_odds[rows, top] = logs[rows, top] - logsumexp(others, axis=1)
+    return np.asarray(log_odds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -12,22 +12,25 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.svm import SVC
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array, check_consistent_length, column_or_1d, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from bayes_svm._matrix import block
 from bayes_svm._memory import require_bytes
+from bayes_svm._meta import check_instance
 from bayes_svm.kernel_matrix import FEWER_POINTS, KernelMatrix
-from bayes_svm.kernels import Kernel, make_symmetric, resolve_gamma, summed_entries
+from bayes_svm.kernels import Kernel, make_symmetric, summed_entries
 from bayes_svm.problem import DualProblem, copies_of_weight, first_occurrences, is_convex
 from bayes_svm.solution import DualSolution, solve
 
 __all__ = [
     "Machine",
     "check_members",
+    "checked_labels",
     "checked_square",
     "checked_weights",
+    "class_weights",
     "encode_classes",
     "machine_of",
     "row_bounds",
@@ -38,6 +41,7 @@ __all__ = [
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+SMALLEST_BOUND, LARGEST_TOTAL = float(np.finfo(float).tiny), 1e303  # of the coefficients
 REQUIRED = ("C", "kernel", "degree", "gamma", "coef0", "class_weight", "tol", "max_iter")
 REQUIRED_LINEAR = {
     "C": None, "class_weight": None, "tol": None, "fit_intercept": None, "intercept_scaling": None,
@@ -168,11 +172,6 @@ class Machine:
         label = np.where(positive, 1.0, -1.0)
         return DualProblem.merge(self.gram, row_of, label, self.row_bound, self.convex, self.n_null)
 
-    @property
-    def link_weight(self) -> Array:
-        """Sample times class weights, whose sum is that of the sample weights: counts for a link."""
-        return np.asarray(self.row_bound * (self.weight.sum() / self.row_bound.sum()))
-
     def values_on_rows(self, solution: DualSolution) -> Array:
         """Decision value of every training row, also of those the problem does not have."""
         values = np.empty(len(self.y))
@@ -227,6 +226,21 @@ def with_narrow_indices(X: Any) -> Any:
     return X
 
 
+def checked_labels(y: ArrayLike) -> NDArray[Any]:
+    """Labels as an array of shape (n_samples,).
+
+    Raises
+    ------
+    ValueError
+        If there are none, or they have another shape.
+    """
+    if y is None:
+        raise ValueError(
+            "This requires y to be passed, but the target y is None: give the labels, one for each row of X."
+        )
+    return np.asarray(column_or_1d(y, warn=True))
+
+
 def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
     """Sorted classes of the rows of positive weight, and the class number of every row.
 
@@ -237,7 +251,7 @@ def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
     ValueError
         If y is not a classification target, or holds a single class.
     """
-    labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+    labels = checked_labels(y)
     check_classification_targets(labels)
     classes = np.unique(labels[weight > 0])
     if len(classes) < 2:
@@ -251,10 +265,10 @@ def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
     return classes, np.where(known, numbers, -1)
 
 
-def row_bounds(
-    C: float, classes: NDArray[Any], y: Indices, weight: Array, class_weight: Mapping[Any, float] | str | None
+def class_weights(
+    given: Mapping[Any, float] | str | None, classes: NDArray[Any], y: Indices, weight: Array
 ) -> Array:
-    """Upper bound ``C * sample_weight * class_weight`` of every row.
+    """Weight of every class, 1 where none is given.
 
     "balanced" counts each row with its weight: ``total / (n_classes * weight of the class)``,
     so that a row of weight 2 equals the row given twice.
@@ -262,25 +276,45 @@ def row_bounds(
     Raises
     ------
     ValueError
-        If C is not finite, or a class weight is not above 0 or names no class where another has none.
+        If a class weight is not above 0, or names no class where another has none.
+    """
+    if given is None:
+        return np.ones(len(classes))
+    if isinstance(given, str):
+        mass = np.bincount(y[weight > 0], weights=weight[weight > 0])
+        return np.asarray(mass.sum() / (len(classes) * mass))
+    names = classes.tolist()
+    unknown = set(given) - set(names)
+    # As in scikit-learn: a dict that weights every class may weight others too, those of other folds.
+    if unknown and not set(names) <= set(given):
+        raise ValueError(f"class_weight names classes that y does not hold: {sorted(map(str, unknown))}.")
+    factor = np.array([float(given.get(label, 1.0)) for label in names])
+    if np.any(factor <= 0) or not np.isfinite(factor).all():
+        raise ValueError("class_weight must be finite and above 0 for every class.")
+    return factor
+
+
+def row_bounds(C: float, class_weight: Array, y: Indices, weight: Array) -> Array:
+    """Upper bound ``C * sample_weight * class_weight`` of every row.
+
+    Raises
+    ------
+    ValueError
+        If C is not finite, or the bounds or their sum leave double precision.
     """
     if not np.isfinite(C):
         raise ValueError(f"C={C} is not finite: for a hard margin choose a large number, 1e6 say.")
-    if class_weight is None:
-        factor = np.ones(len(classes))
-    elif isinstance(class_weight, str):
-        mass = np.bincount(y[weight > 0], weights=weight[weight > 0])
-        factor = mass.sum() / (len(classes) * mass)
-    else:
-        names = classes.tolist()
-        unknown = set(class_weight) - set(names)
-        # As in scikit-learn: a dict that weights every class may weight others too, those of other folds.
-        if unknown and not set(names) <= set(class_weight):
-            raise ValueError(f"class_weight names classes that y does not hold: {sorted(map(str, unknown))}.")
-        factor = np.array([float(class_weight.get(label, 1.0)) for label in names])
-        if np.any(factor <= 0) or not np.isfinite(factor).all():
-            raise ValueError("class_weight must be finite and above 0 for every class.")
-    return np.asarray(C * weight * factor[y])
+    with np.errstate(over="ignore", under="ignore"):
+        bounds = np.asarray(C * (weight * class_weight[y]))
+        total = float(bounds.sum())
+    least = float(bounds[weight > 0].min())
+    if least < SMALLEST_BOUND or not total < LARGEST_TOTAL:
+        raise ValueError(
+            f"C * sample_weight * class_weight is {least:.3g} for one row and {total:.3g} in all, with "
+            f"C={C:g}: double precision needs it to be at least {SMALLEST_BOUND:.3g} for each row, and less "
+            f"than {LARGEST_TOTAL:g} in all. Choose C, sample_weight and class_weight nearer to 1."
+        )
+    return bounds
 
 
 def checked_weights(sample_weight: ArrayLike | None, X: Any) -> Array:
@@ -323,8 +357,8 @@ def machine_of(
 ) -> tuple[Machine, list[DualSolution]]:
     """Machine and exact solutions of an SVC-like or LinearSVC-like estimator on its training data.
 
-    A fitted SVC is the starting point of the solution, and its classes, class weights and
-    gamma are used; otherwise the machine is trained from the estimator's parameters.
+    The machine is that of the estimator's parameters as they are now, trained on these data. The
+    coefficients of a fitted SVC are the starting point of the solution.
 
     Parameters
     ----------
@@ -344,8 +378,10 @@ def machine_of(
         If X, y are not what a fitted estimator was fitted on, or a LinearSVC has another loss
         than the hinge.
     """
+    check_instance(estimator)
     linear = _is_linear_machine(estimator)
     estimator._validate_params()
+    y = checked_labels(y)
     X = with_narrow_indices(check_array(X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True))
     check_consistent_length(X, y)
     weight = checked_weights(sample_weight, X)
@@ -359,7 +395,9 @@ def machine_of(
     if kernel.precomputed:
         checked_square(X, X.shape[1])
         X = X.toarray() if sparse.issparse(X) else X
-    bounds = row_bounds(estimator.C, classes, numbers, weight, _class_weight_of(estimator, classes))
+    bounds = row_bounds(
+        estimator.C, _class_weight_of(estimator, classes, numbers, y, weight), numbers, weight
+    )
     machine = Machine.build(X, numbers, classes, kernel, weight, bounds, int(linear), one_vs_one)
     solutions = []
     for k in range(machine.n_problems):
@@ -404,35 +442,25 @@ def _linear_kernel(estimator: Any) -> Kernel:
 
 
 def _kernel_of(estimator: Any, X: Any, weight: Array) -> Kernel:
+    """The kernel that the estimator's parameters mean on X, whatever they were when it was fitted."""
+    # SVC's own "scale" knows no weights.
+    kernel = Kernel.of(estimator, X, None if isinstance(estimator, SVC) else weight)
     fitted: Kernel | None = getattr(estimator, "kernel_", None)
-    if fitted is not None and fitted == replace(
-        fitted,
-        function=estimator.kernel,
-        degree=estimator.degree,
-        coef0=estimator.coef0,
-        gamma=fitted.gamma if isinstance(estimator.gamma, str) else float(estimator.gamma),
-    ):
-        return fitted
-    return Kernel(
-        estimator.kernel,
-        gamma=_gamma_of(estimator, X, weight),
-        degree=estimator.degree,
-        coef0=estimator.coef0,
-    )
+    return fitted if fitted is not None and fitted == kernel else kernel
 
 
-def _gamma_of(estimator: Any, X: Any, weight: Array) -> float:
-    if isinstance(estimator, SVC):
-        # SVC's own "scale" knows no weights, and a fitted one has resolved it already.
-        return float(estimator._gamma) if hasattr(estimator, "_gamma") else resolve_gamma(estimator.gamma, X)
-    return resolve_gamma(estimator.gamma, X, weight)
-
-
-def _class_weight_of(estimator: Any, classes: NDArray[Any]) -> Mapping[Any, float] | str | None:
-    if isinstance(estimator, SVC) and hasattr(estimator, "class_weight_"):
-        return dict(zip(classes.tolist(), estimator.class_weight_, strict=True))
-    weights: Mapping[Any, float] | str | None = estimator.class_weight
-    return weights
+def _class_weight_of(
+    estimator: Any, classes: NDArray[Any], numbers: Indices, y: ArrayLike, weight: Array
+) -> Array:
+    """Class weights as the estimator itself computes them from its parameters."""
+    given = estimator.class_weight
+    if isinstance(given, str) and isinstance(estimator, SVC):
+        labels = np.asarray(column_or_1d(y))
+        known = np.unique(labels)
+        # SVC counts rows, whatever their weight.
+        balanced = compute_class_weight(given, classes=known, y=labels)
+        return np.asarray(balanced[np.searchsorted(known, classes)])
+    return class_weights(given, classes, numbers, weight)
 
 
 def _coefficients_of(estimator: Any, problem: DualProblem) -> Array:

@@ -6,13 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm._meta import check_instance
 from bayes_svm._moderation_display import ModerationDisplay
 from bayes_svm.decision import RiskCoverageCurve, Threshold, choose_threshold, risk_coverage_curve
+from bayes_svm.decision.labels import answers
 from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
 from bayes_svm.resampling import EstimateComparison, compare_estimators
+from bayes_svm.svc import BayesSVC
 
 __all__ = [
     "EstimateComparisonDisplay",
@@ -95,12 +99,11 @@ class RiskCoverageDisplay(_Display):
         RiskCoverageDisplay
         """
         check_is_fitted(estimator)
-        proba = np.asarray(estimator.predict_proba(X))
-        predicted = np.asarray(estimator.classes_)[proba.argmax(axis=1)]
+        predicted, confidence = answers(estimator, X)
         return cls.from_predictions(
             y,
             predicted,
-            proba.max(axis=1),
+            confidence,
             sample_weight=sample_weight,
             name=type(estimator).__name__ if name is None else name,
             chosen=getattr(estimator, "threshold_", None),
@@ -193,7 +196,7 @@ class ThresholdDisplay(_Display):
     def from_estimator(
         cls, estimator: Any, y: ArrayLike, objective: str = "f_beta", *, ax: Any = None, **options: Any
     ) -> Self:
-        """Choose a threshold from a fitted estimator's ``loo_decision_values_``, and draw it.
+        """Choose a threshold from a fitted estimator's ``left_out_decision_values_``, and draw it.
 
         Parameters
         ----------
@@ -210,7 +213,7 @@ class ThresholdDisplay(_Display):
         ThresholdDisplay
         """
         check_is_fitted(estimator)
-        return cls.from_predictions(y, estimator.loo_decision_values_, objective, ax=ax, **options)
+        return cls.from_predictions(y, estimator.left_out_decision_values_, objective, ax=ax, **options)
 
     @classmethod
     def from_predictions(
@@ -334,7 +337,7 @@ class EstimateComparisonDisplay(_Display):
 
 
 class LeaveOneOutDisplay(_Display):
-    """Leave-one-out decision values against those of the machine trained on all points.
+    """Left-out decision values against those of the machine trained on all points.
 
     Parameters
     ----------
@@ -352,12 +355,16 @@ class LeaveOneOutDisplay(_Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Leave every point out of an SVM, and draw the decision values.
+        """Leave the points out of an SVM, and draw the decision values.
 
         Parameters
         ----------
-        estimator, X, y
-            As :func:`~bayes_svm.leave_one_out` has them.
+        estimator : BayesSVC, SVC or LinearSVC
+            Of a BayesSVC a clone is fitted: what its ``leave_out`` names leaves, and wrong is what it
+            would predict wrongly. Otherwise as :func:`~bayes_svm.leave_one_out`: every point alone, and
+            wrong is a wrong sign.
+        X, y
+            Training data.
         ax : matplotlib axes, optional
         **kwargs
             Of the points.
@@ -366,6 +373,9 @@ class LeaveOneOutDisplay(_Display):
         -------
         LeaveOneOutDisplay
         """
+        check_instance(estimator)
+        if isinstance(estimator, BayesSVC):
+            return cls(clone(estimator).fit(X, y).left_out_).plot(ax, **kwargs)
         return cls(leave_one_out(estimator, X, y)).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:

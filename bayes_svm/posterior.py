@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,8 @@ __all__ = [
     "Posterior",
     "curvature_slope",
     "hinge_curvature",
+    "information_across",
+    "information_from",
     "is_definite",
     "leave_one_out_variance",
     "left_out_variance",
@@ -244,24 +247,27 @@ class Posterior:
             return True
         return is_definite(self.kernel(self.rows, self.rows))
 
-    def variance_of(self, diagonal: Array, cross: Array) -> Array:
-        """Variance at points, given ``k(x, x)`` and the kernel values with the active points.
+    def explained(self, cross: Array) -> Array:
+        """``k_a' (lambda R^-1 + K_aa)^-1 k_a``: the part of ``k(x, x)`` that the data explain.
 
         Parameters
         ----------
-        diagonal : array of shape (n_samples,)
         cross : array of shape (n_samples, n_active)
+            Kernel values with the active points.
 
         Returns
         -------
         array of shape (n_samples,)
         """
+        half = self.half_of(cross)
+        return np.asarray(np.einsum("ij,ij->j", half, half))
+
+    def half_of(self, cross: Array) -> Array:
+        """The vectors whose squared lengths are :meth:`explained`, shape (n_active, n_samples)."""
         if cross.shape[1] == 0:
-            return diagonal / self.lam
-        half = solve_triangular(
-            self._factor, np.sqrt(self.curvature)[:, None] * cross.T, lower=True, check_finite=False
-        )
-        return np.asarray(np.maximum(0.0, diagonal - np.einsum("ij,ij->j", half, half)) / self.lam)
+            return np.zeros((0, len(cross)))
+        scaled = np.sqrt(self.curvature)[:, None] * cross.T
+        return np.asarray(solve_triangular(self._factor, scaled, lower=True, check_finite=False))
 
     def variance(self, X: Any, diagonal: Array | None = None) -> Array:
         """Variance of the decision value at every row of X, in blocks of bounded memory.
@@ -277,12 +283,50 @@ class Posterior:
         array of shape (n_samples,)
         """
         diagonal = self.kernel.diagonal(X) if diagonal is None else diagonal
-        if len(self.points) == 0:
-            return diagonal / self.lam
-        result = np.empty(X.shape[0])
-        for part, cross in self.kernel.blocks(X, self.rows, self.numbers):
-            result[part] = self.variance_of(diagonal[part], cross)
+        return np.asarray(np.maximum(0.0, diagonal - self._explained_at(X)) / self.lam)
+
+    def information(self, X: Any, diagonal: Array | None = None) -> Array:
+        """Precision of the decision value at every row of X that the data add to the prior's.
+
+        Parameters
+        ----------
+        X, diagonal
+            As in :meth:`variance`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Infinite where the decision value is known.
+        """
+        diagonal = self.kernel.diagonal(X) if diagonal is None else diagonal
+        return information_from(self._explained_at(X), diagonal, self.lam)
+
+    def _explained_at(self, X: Any) -> Array:
+        result = np.zeros(X.shape[0])
+        if len(self.points):
+            for part, cross in self.kernel.blocks(X, self.rows, self.numbers):
+                result[part] = self.explained(cross)
         return result
+
+
+def information_from(explained: Array, diagonal: Array, lam: float) -> Array:
+    r"""Information about decision values.
+
+    .. math:: \frac{1}{s^2} - \frac{\lambda}{k} = \frac{\lambda e}{k (k - e)}
+
+    with e the part of k(x, x) that the data explain. Unlike the difference of the precisions this
+    has no cancellation where e is small.
+
+    Parameters
+    ----------
+    explained, diagonal : arrays of shape (n_samples,)
+    lam : float
+    """
+    left = np.maximum(diagonal - explained, 0.0)
+    known = (left <= 0.0) | (diagonal <= 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        information = lam * (explained / diagonal) / left
+    return np.asarray(np.where(known, np.inf, information))
 
 
 def posterior_of(
@@ -294,6 +338,7 @@ def posterior_of(
     smoothing: str = "swish",
     sharpness: float = SHARPNESS,
     max_rows: int | None = None,
+    bound: Array | None = None,
 ) -> Posterior:
     """Posterior at a solution; points of negligible curvature are left out.
 
@@ -310,8 +355,11 @@ def posterior_of(
     max_rows : int, optional
         Keep this many of the active points at most, evenly spaced in the order of their mean kernel
         value with all points: a sketch, which knows less.
+    bound : array of shape (n_points,), optional
+        The part of the points' bounds that counts, by default all of them.
     """
-    curvature = solution.bound / C * hinge_curvature(solution.label * solution.values, smoothing, sharpness)
+    bound = solution.bound if bound is None else bound
+    curvature = bound / C * hinge_curvature(solution.label * solution.values, smoothing, sharpness)
     active = np.flatnonzero(curvature > NEGLIGIBLE * curvature.max())
     if max_rows is not None and len(active) > max_rows:
         # By how dense the data are about them, not in the order of the rows, which is to change nothing.
@@ -332,12 +380,16 @@ def posterior_of(
     )
 
 
-def left_out_variance(machine: Machine, problem: DualProblem, posterior: Posterior, C: float) -> Array:
-    r"""Posterior variance at every training row without one copy of the row itself.
+def left_out_variance(
+    machine: Machine, problem: DualProblem, posterior: Posterior, case: Indices, row: Indices, removed: Array
+) -> Array:
+    r"""Posterior variance at rows without what leaves together with them.
 
-    .. math:: s_{(-i)}^2 = \frac{s_i^2}{1 - r_i s_i^2}
+    .. math:: s_{(-S)}^2(x_i) = V_{ii} + V_{iS} \left( R_S^{-1} - V_{SS} \right)^{-1} V_{Si}
 
-    Rows that are none of the posterior's points, as most are of a sketch, have nothing to leave out.
+    with V the posterior covariance of the decision values; of a single row :math:`s^2 / (1 - r s^2)`.
+    The curvature of the others is that of the whole solution. Rows that are none of the
+    posterior's points have nothing to take along.
 
     Parameters
     ----------
@@ -346,30 +398,119 @@ def left_out_variance(machine: Machine, problem: DualProblem, posterior: Posteri
         One of the machine's.
     posterior : Posterior
         At its solution.
-    C : float
+    case, row : arrays of shape (n_parts,)
+        What leaves together has the same case, in ascending order.
+    removed : array of shape (n_parts,)
+        Upper bound that leaves with the row.
 
     Returns
     -------
-    array of shape (n_samples,)
+    array of shape (n_parts,)
     """
-    prior = problem.gram.diagonal / posterior.lam
-    of_points = np.empty(len(prior))
-    step = max(1, BLOCK_BYTES // (8 * max(1, len(posterior.points))))
-    for start in range(0, len(prior), step):
-        part = np.arange(start, min(start + step, len(prior)))
-        cross = problem.gram.block(posterior.points, part).T
-        of_points[part] = posterior.variance_of(problem.gram.diagonal[part], cross)
-    known = np.zeros(len(prior))
-    known[posterior.points] = posterior.curvature / problem.bound[posterior.points]
-    used = problem.group >= 0
-    points = problem.group[used]
-    own = known[points] * problem.row_bound[used] / copies_of_weight(machine.weight[used])
-    left = np.maximum(1.0 - own * of_points[points], np.finfo(float).eps)
-    variance = np.empty(len(used))
-    variance[used] = np.minimum(of_points[points] / left, prior[points])
-    if not used.all():
-        variance[~used] = posterior.variance(machine.X[~used])
+    point = problem.group[row]
+    variance, present, absent = np.empty(len(row)), np.flatnonzero(point >= 0), np.flatnonzero(point < 0)
+    if len(absent):
+        variance[absent] = posterior.variance(machine.X[row[absent]])
+    place = np.full(len(problem.label), -1)
+    place[posterior.points] = np.arange(len(posterior.points))
+    most = max(1, BLOCK_BYTES // (8 * max(1, len(posterior.points))))
+    for block in _whole_cases(case[present], most):
+        parts = present[block]
+        points, active = point[parts], place[point[parts]]
+        cross = problem.gram.block(posterior.points, points).T
+        half, diagonal = posterior.half_of(cross), problem.gram.diagonal[points]
+        found = np.maximum(0.0, diagonal - np.einsum("ij,ij->j", half, half)) / posterior.lam
+        # The curvature that leaves is in proportion to the bound.
+        gone = removed[parts] / problem.bound[points] * np.append(posterior.curvature, 0.0)[active]
+        for one in _whole_cases(case[parts], 1):
+            leaving = one.start + np.flatnonzero(gone[one] > 0.0)
+            if len(leaving):
+                covariance = (
+                    cross[one][:, active[leaving]] - half[:, one].T @ half[:, leaving]
+                ) / posterior.lam
+                found[one] += _without(covariance, leaving - one.start, np.sqrt(gone[leaving]))
+        variance[parts] = np.minimum(found, diagonal / posterior.lam)
     return variance
+
+
+def _whole_cases(case: Indices, most: int) -> Iterator[slice]:
+    """Slices of ascending case numbers that cut no case in two, of up to ``most`` parts where that goes."""
+    ends = (
+        np.append(np.flatnonzero(np.diff(case)) + 1, len(case)) if len(case) else np.empty(0, dtype=np.intp)
+    )
+    first, start = 0, 0
+    while first < len(ends):
+        first = max(first + 1, int(np.searchsorted(ends, start + most, side="right")))
+        yield slice(start, int(ends[first - 1]))
+        start = int(ends[first - 1])
+
+
+def _without(covariance: Array, leaving: Indices, root: Array) -> Array:
+    """What the variances of some values grow by when those that ``leaving`` names say nothing any more.
+
+    Parameters
+    ----------
+    covariance : array of shape (n_values, n_leaving)
+    leaving : array of shape (n_leaving,)
+    root : array of shape (n_leaving,)
+        Square roots of their curvatures.
+    """
+    scaled = covariance * root
+    values, vectors = eigh(root[:, None] * scaled[leaving], check_finite=False)
+    rotated = scaled @ vectors
+    return np.asarray(np.square(rotated) @ (1.0 / np.maximum(1.0 - values, np.finfo(float).eps)))
+
+
+def information_across(
+    machine: Machine,
+    problem: DualProblem,
+    solution: DualSolution,
+    C: float,
+    *,
+    half: Indices,
+    row: Indices,
+    counted: Array,
+    max_rows: int,
+) -> Array | None:
+    """Information about the rows of each of two halves under the posterior of the other half.
+
+    What one half of the data says of the other is what all of them say of new points, if anything
+    less. Leaving single rows out does not do: after centring, each of few rows in many dimensions
+    is minus the sum of the others, and known by them.
+
+    Parameters
+    ----------
+    machine : Machine
+    problem : DualProblem
+    solution : DualSolution
+    C : float
+    half, row : arrays of shape (n_parts,)
+        A half, 0 or 1, and a row that is in it, wholly or in part.
+    counted : array of shape (n_parts,)
+        Upper bound of what of the row is in the half.
+    max_rows : int
+        Of each half's posterior, as in :func:`posterior_of`.
+
+    Returns
+    -------
+    array of shape (n_parts,), or None
+        None for a kernel that is not positive semi-definite.
+    """
+    point, found = problem.group[row], np.empty(len(row))
+    for one in (0, 1):
+        own, other = np.flatnonzero(half == one), np.flatnonzero(half != one)
+        bound: Array = np.bincount(point[own], weights=counted[own], minlength=len(problem.label)).astype(
+            float
+        )
+        posterior = posterior_of(machine, problem, solution, C, max_rows=max_rows, bound=bound)
+        if not posterior.definite:
+            return None
+        step = max(1, BLOCK_BYTES // (8 * max(1, len(posterior.points))))
+        for start in range(0, len(other), step):
+            part = other[start : start + step]
+            explained = posterior.explained(problem.gram.block(posterior.points, point[part]).T)
+            found[part] = information_from(explained, problem.gram.diagonal[point[part]], posterior.lam)
+    return found
 
 
 def leave_one_out_variance(
@@ -415,5 +556,7 @@ def leave_one_out_variance(
         for k, solution in enumerate(solutions):
             problem = machine.problem(k)
             posterior = posterior_of(machine, problem, solution, C)
-            columns.append(left_out_variance(machine, problem, posterior, C))
+            rows = np.arange(len(machine.y))
+            removed = problem.row_bound / copies_of_weight(machine.weight)
+            columns.append(left_out_variance(machine, problem, posterior, rows, rows, removed))
     return columns[0] if len(columns) == 1 else np.column_stack(columns)

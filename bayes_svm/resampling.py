@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import LeaveOneOut as LeaveOneOutSplits
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 from sklearn.svm import SVC
-from sklearn.utils import check_random_state, column_or_1d, indexable
+from sklearn.utils import check_random_state, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 
+from bayes_svm._meta import check_instance, check_jobs
 from bayes_svm.leave_one_out import leave_one_out
+from bayes_svm.machine import checked_labels
 from bayes_svm.svc import BayesSVC
 
 __all__ = [
@@ -32,6 +35,7 @@ __all__ = [
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+MOST_DRAWS = 10_000  # of a resample that has every class
 METHODS = ("training", "hold_out", "k_fold", "bootstrap", "632+", "leave_one_out")
 INTERVALS = {"wilson": "wilson", "clopper-pearson": "beta"}
 
@@ -175,7 +179,8 @@ def compare_estimators(
     Raises
     ------
     ValueError
-        If an option is not one of those named.
+        If an option is not one of those named, or a method cannot be had from the data: the message
+        names it.
 
     Notes
     -----
@@ -206,9 +211,12 @@ def compare_estimators(
     leave_one_out 0.0228 1
     """
     _check_options(methods, scoring, interval, confidence, test_size, n_bootstrap)
-    X, y = indexable(X, y)
-    labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+    check_instance(estimator)
+    check_jobs(n_jobs)
+    labels = checked_labels(y)
+    X, _ = indexable(X, labels)
     check_classification_targets(labels)
+    _check_folds(methods, cv, labels)
     task = _Task(
         estimator=estimator,
         X=X,
@@ -224,15 +232,18 @@ def compare_estimators(
     estimates, resamples = [], None
     for method in methods:
         started = time.perf_counter()
-        if method in ("bootstrap", "632+"):
-            fresh = resamples is None
-            resamples = _resample(task) if resamples is None else resamples
-            value, how = _from_resamples(task, resamples, method)
-            n, fits, scores = len(labels), task.n_bootstrap + 1, None
-            how += "" if fresh else "; fits shared with the row above"
-            fits = fits if fresh else 0
-        else:
-            value, n, how, fits, scores = _RUN[method](task)
+        try:
+            if method in ("bootstrap", "632+"):
+                fresh = resamples is None
+                resamples = _resample(task) if resamples is None else resamples
+                value, how = _from_resamples(task, resamples, method)
+                n, fits, scores = len(labels), task.n_bootstrap + 1, None
+                how += "" if fresh else "; fits shared with the row above"
+                fits = fits if fresh else 0
+            else:
+                value, n, how, fits, scores = _RUN[method](task)
+        except ValueError as error:
+            raise ValueError(f"methods: {method!r} failed. {error}") from error
         ends = (
             _proportion_interval(value, n, confidence, interval)
             if task.scorer is None
@@ -259,6 +270,15 @@ def _check_options(
         raise ValueError(f"test_size={test_size!r} is not in (0, 1).")
     if n_bootstrap < 1:
         raise ValueError(f"n_bootstrap={n_bootstrap!r} must be at least 1.")
+
+
+def _check_folds(methods: Sequence[str], cv: Any, labels: NDArray[Any]) -> None:
+    members = int(np.unique(labels, return_counts=True)[1].max())
+    if "k_fold" in methods and isinstance(cv, Integral) and int(cv) > members:
+        raise ValueError(
+            f"cv={cv} is more than the {members} rows of the largest class: lower cv, or leave 'k_fold' out "
+            "of methods."
+        )
 
 
 _Found = tuple[float, int, str, int, Array | None]
@@ -314,7 +334,11 @@ def _k_fold(task: _Task) -> _Found:
 
 def _leave_one_out(task: _Task) -> _Found:
     if isinstance(task.estimator, SVC | BayesSVC):
-        found = leave_one_out(clone(task.estimator), task.X, task.y, n_jobs=task.n_jobs)
+        if isinstance(task.estimator, SVC):
+            found = leave_one_out(clone(task.estimator), task.X, task.y, n_jobs=task.n_jobs)
+        else:  # what it predicts is not the sign
+            model = clone(task.estimator).set_params(leave_out="rows", n_jobs=task.n_jobs)
+            found = model.fit(task.X, task.y).left_out_
         value = found.error if task.scorer is None else found.score(task.scorer)
         return float(value), len(task.y), "exact, from one solution", 1, None
     if task.scorer is not None:
@@ -358,10 +382,14 @@ def _resample(task: _Task) -> _Resamples:
 def _draw(y: NDArray[Any], random: np.random.RandomState) -> Indices:
     _, classes, members = np.unique(y, return_inverse=True, return_counts=True)
     needed = np.minimum(2, members)
-    while True:
+    for _ in range(MOST_DRAWS):
         sample = random.randint(len(y), size=len(y))
         if np.all(np.bincount(classes[sample], minlength=len(members)) >= needed):
             return np.sort(sample).astype(np.intp)
+    raise ValueError(
+        f"None of {MOST_DRAWS} resamples had two rows of each of the {len(members)} classes: give more rows "
+        "of the rarest classes, or leave the bootstraps out of methods."
+    )
 
 
 def _predictions(estimator: Any, X: Any, y: NDArray[Any], train: Indices) -> NDArray[Any]:

@@ -19,11 +19,14 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm._meta import check_instance
 from bayes_svm._threads import one_blas_thread
+from bayes_svm.links import normalised_log_odds
 from bayes_svm.machine import checked_weights
 from bayes_svm.mixture import pooled, stacking_weights
 from bayes_svm.parameter_space import Space
 from bayes_svm.trials import (
+    Data,
     Trial,
     by_kernel,
     class_similarity_of,
@@ -39,14 +42,13 @@ __all__ = ["BayesSVCSearch"]
 Array = NDArray[np.float64]
 Parameters = dict[str, Any]
 
-EPSILON = float(np.finfo(float).eps)
-CRITERIA = ("loo_log_loss", "loo_error", "evidence", "span", "xi_alpha", "class_similarity")
+CRITERIA = ("left_out_log_loss", "left_out_error", "evidence", "span", "xi_alpha", "class_similarity")
 
 
 class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Choice of C and the kernel's parameters by a criterion that needs no folds.
 
-    Every setting is fitted once, on all data. Its exact leave-one-out values, its evidence, or
+    Every setting is fitted once, on all data. Its exact left-out values, its evidence, or
     an estimate say how good it is. ``combine="stack"`` keeps several settings, in the
     geometric mixture
 
@@ -66,10 +68,10 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         :mod:`sklearn.gaussian_process`, such as an ``RBF`` with a length scale per feature. The
         search starts from the estimator's own values where they are numbers within the bounds,
         else from the middle.
-    criterion : str, default="loo_log_loss"
-        * "loo_log_loss": log loss of the leave-one-out probabilities. The link's own parameters have
+    criterion : str, default="left_out_log_loss"
+        * "left_out_log_loss": log loss of the left-out probabilities. The link's own parameters have
           seen them: it flatters a flexible link, such as an isotonic regression.
-        * "loo_error": the leave-one-out error.
+        * "left_out_error": the share of rows that ``predict`` gets wrong when they are left out.
         * "evidence": :func:`bayes_svm.log_evidence`, whose gradient ``param_space`` follows.
         * "span", "xi_alpha": the error by :func:`bayes_svm.span_estimate`,
           :func:`bayes_svm.xi_alpha`.
@@ -105,11 +107,14 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The models that predict: the best one, or those of the mixture.
     weights_ : array of shape (n_estimators,)
         Their weights.
-    loo_proba_ : array of shape (n_samples, n_classes)
-        Leave-one-out probabilities of the model or the mixture. The choice among the settings has
+    left_out_proba_ : array of shape (n_samples, n_classes)
+        Left-out probabilities of the model or the mixture. The choice among the settings has
         seen every row, which makes them a little better than they should be.
+    class_weight_ : array of shape (n_classes,)
+        Costs of the classes, by which ``predict`` weighs the probabilities; of a mixture their geometric
+        mean.
     stack_score_ : float
-        Mean leave-one-out log-likelihood of the mixture; only for ``combine="stack"``.
+        Mean left-out log-likelihood of the mixture; only for ``combine="stack"``.
     classes_ : array of shape (n_classes,)
     n_features_in_ : int
 
@@ -144,7 +149,11 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "combine": [StrOptions({"best", "stack"})],
         "refit": ["boolean"],
         "max_evaluations": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
         "verbose": ["verbose"],
     }
 
@@ -154,7 +163,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         param_grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]] | None = None,
         *,
         param_space: Mapping[str, tuple[float, float]] | None = None,
-        criterion: str = "loo_log_loss",
+        criterion: str = "left_out_log_loss",
         prefilter: float | None = None,
         combine: str = "best",
         refit: bool = True,
@@ -181,7 +190,9 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Try the settings, and keep the best model or a mixture.
 
         Parameters
@@ -190,6 +201,8 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
             Counts of the rows, at least 0.
+        groups : array of shape (n_samples,), optional
+            Labels of groups that are left out whole, as in :meth:`BayesSVC.fit`.
 
         Returns
         -------
@@ -202,6 +215,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ValueError
             Unless exactly one of ``param_grid`` and ``param_space`` is given; for bounds that are none.
         """
+        check_instance(self.estimator)
         last_step(self.estimator)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # of an earlier fit
@@ -209,15 +223,16 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError("Give either param_grid or param_space.")
         if self.param_space is not None and self.combine == "stack":
             raise ValueError("combine='stack' mixes the models of a param_grid: give one, or combine='best'.")
-        trials = self._grid_trials(X, y, sample_weight)
+        data = Data(X, y, sample_weight, groups)
+        trials = self._grid_trials(data)
         if self.param_space is not None:
-            trials = self._space_trials(X, y, sample_weight)
+            trials = self._space_trials(data)
         self._store(trials)
         if self.refit:
-            self._keep(trials, X, y, sample_weight)
+            self._keep(trials, data)
         return self
 
-    def _grid_trials(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Trial]:
+    def _grid_trials(self, data: Data) -> list[Trial]:
         if self.param_grid is None:
             return []
         settings = list(ParameterGrid(self.param_grid))
@@ -227,25 +242,22 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         trials = [Trial(setting, -np.inf, 0.0, None, None) for setting in settings]
         if self.prefilter is not None:
             firsts = [settings[group[0]] for group in groups]
-            similarity = [
-                class_similarity_of(self.estimator, setting, X, y, sample_weight) for setting in firsts
-            ]
+            similarity = [class_similarity_of(self.estimator, setting, data) for setting in firsts]
             kept = np.argsort(similarity, kind="stable")[: math.ceil(self.prefilter * len(groups))]
             groups = [groups[k] for k in np.sort(kept)]
         with one_blas_thread():  # of this thread, too: of several, the first to leave would lift the limit
             parts = Parallel(n_jobs=self.n_jobs)(
                 delayed(try_same_kernel)(
-                    self.estimator, [settings[k] for k in group], X, y, sample_weight, self.criterion,
-                    bool(self.verbose),
+                    self.estimator, [settings[k] for k in group], data, self.criterion, bool(self.verbose)
                 )
                 for group in groups
-            )  # fmt: skip
+            )
         for group, part in zip(groups, parts, strict=True):
             for k, trial in zip(group, part, strict=True):
                 trials[k] = trial
         return trials
 
-    def _space_trials(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Trial]:
+    def _space_trials(self, data: Data) -> list[Trial]:
         assert self.param_space is not None
         space = Space(self.estimator, self.param_space)
         trials: list[Trial] = []
@@ -255,7 +267,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if len(trials) == self.max_evaluations:
                 raise _EnoughError
             parameters = space.parameters(point)
-            trial, gradient = try_one(self.estimator, parameters, X, y, sample_weight, self.criterion)
+            trial, gradient = try_one(self.estimator, parameters, data, self.criterion)
             trials.append(trial)
             if self.verbose:
                 say(trial, self.criterion)
@@ -287,27 +299,30 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_score_ = float(scores[self.best_index_])
         self.best_params_ = trials[self.best_index_].parameters
 
-    def _keep(self, trials: list[Trial], X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+    def _keep(self, trials: list[Trial], data: Data) -> None:
         best = trials[self.best_index_].model
         if best is None:
-            arguments = (X, y, sample_weight, "loo_log_loss", False)
-            best = try_same_kernel(self.estimator, [self.best_params_], *arguments)[0].model
+            settings = [self.best_params_]
+            [trial] = try_same_kernel(self.estimator, settings, data, "left_out_log_loss", False)
+            best = trial.model
         self.best_estimator_ = best
         self.estimators_, self.weights_ = [best], np.ones(1)
-        self.loo_proba_ = last_step(best).loo_proba_
+        self.left_out_proba_ = last_step(best).left_out_proba_
         if self.combine == "stack":
             trials = [trial for trial in trials if trial.logs is not None]
             logs = np.stack([trial.logs for trial in trials if trial.logs is not None])
-            weight = checked_weights(sample_weight, logs[0])
+            weight = checked_weights(data.sample_weight, logs[0])
             used = np.flatnonzero(weight)
-            numbers = np.searchsorted(best.classes_, column_or_1d(y)[used])
+            numbers = np.searchsorted(best.classes_, column_or_1d(data.y)[used])
             weights = stacking_weights(logs[:, used], numbers, weight[used])
             kept = np.flatnonzero(weights)
             self.estimators_ = [trials[k].model for k in kept]
             self.weights_ = weights[kept]
             mixed = pooled(logs, weights)
-            self.loo_proba_ = np.exp(mixed)
+            self.left_out_proba_ = np.exp(mixed)
             self.stack_score_ = float(np.average(mixed[used, numbers], weights=weight[used]))
+        costs = np.array([last_step(model).class_weight_ for model in self.estimators_])
+        self.class_weight_ = costs[0] if len(costs) == 1 else np.exp(self.weights_ @ np.log(costs))
         self.classes_ = best.classes_
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(best, name):  # a pipeline that begins with "passthrough" has them not
@@ -356,11 +371,12 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if len(self.estimators_) == 1:
             return np.asarray(self.estimators_[0].decision_function(X))
         logs = self.predict_log_proba(X)
-        log_odds = logs - np.log(-np.expm1(np.minimum(logs, -EPSILON)))
-        return np.asarray(log_odds[:, 1] if log_odds.shape[1] == 2 else log_odds)
+        if logs.shape[1] == 2:
+            return np.asarray(logs[:, 1] - logs[:, 0])
+        return normalised_log_odds(logs + np.log(self.class_weight_))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class.
+        """Most probable class; with class weights, that of the largest class weight times probability.
 
         Parameters
         ----------
@@ -370,8 +386,8 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         array of shape (n_samples,)
         """
-        probability = self.predict_proba(X)
-        return np.asarray(self.classes_[probability.argmax(axis=1)])
+        costs = self.predict_proba(X) * self.class_weight_
+        return np.asarray(self.classes_[costs.argmax(axis=1)])
 
     def _require_models(self) -> None:
         check_is_fitted(self)

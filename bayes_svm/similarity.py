@@ -181,7 +181,11 @@ def angle_slopes(within: float, between: float) -> tuple[float, float]:
         "unbiased": ["boolean"],
         "max_samples": [Interval(Integral, 4, None, closed="left"), None],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
     },
     prefer_skip_nested_validation=True,
 )

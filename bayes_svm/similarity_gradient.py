@@ -133,7 +133,11 @@ def similarity_and_gradient(
         "unbiased": ["boolean"],
         "max_samples": [Interval(Integral, 4, None, closed="left"), None],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
     },
     prefer_skip_nested_validation=True,
 )
@@ -213,8 +217,11 @@ def optimize_kernel(
     if max_samples is not None and len(rows.y) > max_samples:
         rows, _ = rows.sampled(max_samples, random_state)
     start = _parameters(kernel, rows.X.shape[1])
-    if not np.all(start > 0):
-        raise ValueError("The parameters to start from must be above 0: they are optimised as logarithms.")
+    if not (np.all(start > 0) and np.isfinite(start).all()):
+        raise ValueError(
+            f"kernel={kernel!r} starts from {start.tolist()}: parameters must be finite and above 0, since "
+            "they are optimised as logarithms."
+        )
     history: list[Evaluation] = []
 
     def objective(logarithms: Array) -> tuple[float, Array]:

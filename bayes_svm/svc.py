@@ -14,27 +14,38 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm._threads import one_blas_thread
-from bayes_svm.kernels import KERNEL_NAMES, Kernel, resolve_gamma
-from bayes_svm.leave_one_out import read_machine, warn_if_inexact
+from bayes_svm.kernels import KERNEL_NAMES, Kernel
+from bayes_svm.leave_one_out import LeaveOneOut, read_machine, warn_if_inexact
+from bayes_svm.leave_one_out.folds import group_numbers
+from bayes_svm.leave_one_out.leaving import Leaving, halves, what_leaves
 from bayes_svm.leave_one_out.readings import Wanted
-from bayes_svm.links import LINK_NAMES, Uncertainty, class_log_odds, fit_links, log_probabilities
+from bayes_svm.links import (
+    LINK_NAMES,
+    class_log_odds,
+    fit_links,
+    log_probabilities,
+    normalised_log_odds,
+    reading_of,
+)
 from bayes_svm.machine import (
     Machine,
     check_members,
     checked_square,
     checked_weights,
+    class_weights,
     encode_classes,
     row_bounds,
     with_narrow_indices,
 )
-from bayes_svm.posterior import Posterior, left_out_variance, posterior_of
+from bayes_svm.posterior import Posterior, information_across, left_out_variance, posterior_of
 from bayes_svm.solution import DualSolution, solve
 
 __all__ = ["BayesSVC"]
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
-SKETCH = 256  # active points that a moderated link's posterior keeps: it needs orders of magnitude
+SKETCH = 256  # active points that the posterior of a moderated link keeps
 
 
 class BayesSVC(ClassifierMixin, BaseEstimator):
@@ -43,11 +54,12 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     .. math:: \min_{w, b, \xi} \; \tfrac{1}{2} |w|^2 + \sum_i C_i \xi_i, \qquad
               y_i (w' \phi(x_i) + b) \ge 1 - \xi_i, \quad \xi_i \ge 0
 
-    The solution is exact, not to a tolerance, and so are the leave-one-out decision values
-    ``f^{(-i)}(x_i)`` read off it. They are what the link from decision values to
-    probabilities is fitted on: no folds, no held-out data, nothing random. More than two
-    classes are taken one against the rest, each with a link of its own, and the probabilities
-    normalised. The names of :class:`sklearn.svm.SVC` are kept.
+    The solution is exact, not to a tolerance, and so are the left-out decision values read off
+    it: of each row the value ``f(x_i)`` of the machine trained without a part of the data that the
+    row is in. They are what the link from decision values to probabilities is fitted on: no second
+    fit, no held-out data, nothing random. More than two classes are taken one against the rest,
+    each with a link of its own, and the probabilities normalised. The names of
+    :class:`sklearn.svm.SVC` are kept.
 
     Parameters
     ----------
@@ -74,7 +86,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     cache_size : float, default=200
         No effect; kept from SVC. The kernel matrix is held in memory.
     class_weight : dict or "balanced", default=None
-        Factor of C for each class. "balanced" is inversely proportional to class weight.
+        Costs of the classes: factors of C, and of the probabilities where ``predict`` compares them.
+        The probabilities themselves are those of the population that the data come from. "balanced"
+        is inversely proportional to the weight of the class.
     verbose : bool, default=False
         Print what the fit did.
     max_iter : int, default=-1
@@ -88,20 +102,35 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     link : str or estimator, default="moderated"
         How decision values become probabilities.
 
-        * "moderated": Platt's sigmoid fitted to the exact leave-one-out decision values; its
-          log-odds shrink to 0 where the data say less about the decision value than about any
-          of themselves. With a precomputed kernel, which holds no ``k(x, x)`` of new points, and
-          with kernels that are not positive semi-definite it is the sigmoid alone.
-        * "sigmoid": the same without the shrinking.
+        * "moderated": Platt's sigmoid fitted to the left-out decision values. Beyond the data its
+          log-odds go to a limit: the share of each class among the five rows that are
+          themselves the farthest out, by Laplace's rule of succession, so that it is never more
+          certain than six to one. With a precomputed kernel, which holds no ``k(x, x)`` of new
+          points, and with kernels that are not positive semi-definite it is the sigmoid alone.
+        * "sigmoid": the same without the limit.
         * "kwok": Kwok's moderated output, the hinge likelihood averaged over the posterior of
           the decision value. Nothing is fitted; on real data it is underconfident.
         * "hinge": the same without the averaging; "clipped": ``(1 + f) / 2`` for f clipped to
           [-1, 1]; "dumais": a sigmoid of least regularised squares. For comparison.
         * A scikit-learn classifier or regressor of one feature, such as
-          ``IsotonicRegression(out_of_bounds="clip")``, fitted to the leave-one-out decision values.
-    smoothing : float, default=0.25
+          ``IsotonicRegression(out_of_bounds="clip")``, fitted to the left-out decision values.
+    leave_out : str, int, splitter or list of splits, default="strata"
+        What leaves together when the left-out decision values are computed, exactly in every case.
+
+        * "strata": one member of the rarest class and its share of every other class. What is left
+          has the class ratio of the whole, so that the values carry no bias from it. Which rows
+          form a stratum follows from what they hold, not from their order. Two classes of which
+          one has less than four members have ten strata, several classes at least ten.
+        * "rows": every row alone, the leave-one-out of the textbooks. Without it the row's own class
+          is the rarer: where the data say little the values are biased against the labels.
+        * int: this number of strata.
+        * A scikit-learn splitter, or a list of (train, test), whose test parts hold every row once.
+
+        With ``groups`` given to :meth:`fit` whole groups leave: dealt into strata that keep the class
+        ratio, one by one for "rows".
+    smoothing : float, default=0.1
         Of the sigmoid's targets, ``(N_+ + h) / (N_+ + 2 h)`` and ``h / (N_- + 2 h)``. Platt's
-        is 1; less suits leave-one-out values better, measured in ``docs/results/probabilities.md``.
+        is 1; less suits left-out values better, measured in ``docs/results/probabilities.md``.
     n_jobs : int, default=None
         Threads of the leave-one-out paths. The result does not depend on it.
 
@@ -122,13 +151,16 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
         Weights of the features, for a linear kernel only.
     intercept_ : array of shape (1,) or (n_classes,)
-    loo_decision_values_ : array of shape (n_samples,) or (n_samples, n_classes)
-        Decision value of each training point under the machine trained without it.
-    loo_proba_ : array of shape (n_samples, n_classes)
+    class_weight_ : array of shape (n_classes,)
+        The costs of the classes.
+    left_out_decision_values_ : array of shape (n_samples,) or (n_samples, n_classes)
+        Decision value of each row under the machine trained without the stratum, group or fold it is
+        in. Of a row that stands for copies in several strata, the mean.
+    left_out_proba_ : array of shape (n_samples, n_classes)
         The link's probabilities at these values.
-    leave_one_out_ : LeaveOneOut
-        The same values with their status and exactness, and the error, recall, precision and
-        F1 they give.
+    left_out_ : LeaveOneOut
+        The same values with their status and exactness, and what :meth:`predict` would have said of
+        each row: the error, recall, precision and F1 of that.
     solution_ : DualSolution or list of DualSolution
         The exact solution; one per class for more than two.
     link_ : link or list of links
@@ -139,14 +171,14 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    ``predict`` is the argmax of ``predict_proba``. For two classes its boundary is where the
-    sigmoid is 1/2, which can lie a little beside ``decision_function(X) == 0``.
-
-    With ``class_weight`` the link counts the classes with their weights too, as
-    :class:`sklearn.linear_model.LogisticRegression` does: probabilities are those of a
-    population with the classes so weighted.
+    ``predict`` is the argmax of ``class_weight_ * predict_proba``, of the probability alone where no
+    class weights are given. For two classes its boundary is where the sigmoid is 1/2, which can lie a
+    little beside ``decision_function(X) == 0``.
 
     Sample weights count rows: a weight of 2 is the row given twice, 0 is the row absent.
+
+    A row so far from the origin that kernel values overflow is read at the farthest point on the way
+    to it where they do not.
 
     References
     ----------
@@ -164,8 +196,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     >>> model = make_pipeline(StandardScaler(), BayesSVC(C=1.0)).fit(X, y)
     >>> model.predict_proba(X[:2]).round(2).tolist()
     [[1.0, 0.0], [1.0, 0.0]]
-    >>> round(model[-1].leave_one_out_.error, 3)
-    0.023
+    >>> round(model[-1].left_out_.error, 3)
+    0.026
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -185,8 +217,19 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         "break_ties": ["boolean"],
         "random_state": ["random_state"],
         "link": [StrOptions(set(LINK_NAMES)), HasMethods(["fit", "predict"])],
+        "leave_out": [
+            StrOptions({"strata", "rows"}),
+            Interval(Integral, 2, None, closed="left"),
+            HasMethods(["split", "get_n_splits"]),
+            list,
+            tuple,
+        ],
         "smoothing": [Interval(Real, 0.0, None, closed="neither")],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
     }
 
     def __init__(
@@ -208,7 +251,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         break_ties: bool = False,
         random_state: Any = None,
         link: Any = "moderated",
-        smoothing: float = 0.25,
+        leave_out: Any = "strata",
+        smoothing: float = 0.1,
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
@@ -227,6 +271,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         self.break_ties = break_ties
         self.random_state = random_state
         self.link = link
+        self.leave_out = leave_out
         self.smoothing = smoothing
         self.n_jobs = n_jobs
 
@@ -237,7 +282,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Solve the SVM, leave every row out, and fit the link on what that gives.
 
         Parameters
@@ -248,6 +295,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             Labels of any type, at least two members of each class.
         sample_weight : array of shape (n_samples,), optional
             Counts of the rows, at least 0.
+        groups : array of shape (n_samples,), optional
+            Labels of groups of rows that are not independent, of one patient or document say: they are
+            left out whole. Each class must live in at least two.
 
         Returns
         -------
@@ -269,10 +319,23 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             If the decision values do not separate the classes, and the prior is returned.
         """
         with one_blas_thread():
-            return self._fit(self._machine(X, y, sample_weight))
+            machine = self._machine(X, y, sample_weight)
+            numbers = group_numbers(groups, len(machine.y))
+            return self._fit(machine, what_leaves(machine, self.leave_out, y, numbers), numbers)
 
-    def _fit(self, machine: Machine, starts: list[Array] | None = None) -> Self:
-        """Everything after validation, from feasible coefficients of every problem if given."""
+    def _fit(
+        self,
+        machine: Machine,
+        leaving: Leaving,
+        groups: Indices | None = None,
+        starts: list[Array] | None = None,
+        read: Callable[..., tuple[LeaveOneOut, Array]] = read_machine,
+    ) -> Self:
+        """Everything after validation.
+
+        ``groups`` are the numbers of the rows' groups, ``starts`` feasible coefficients of every problem;
+        ``read`` leaves out.
+        """
         solutions = [
             solve(
                 machine.problem(k),
@@ -284,21 +347,28 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         ]
         for solution in solutions:
             warn_if_inexact(solution)
-        self.classes_ = machine.classes
-        self.kernel_ = machine.kernel
+        self.classes_, self.kernel_ = machine.classes, machine.kernel
         self._store_support(machine, solutions)
-        self.leave_one_out_ = read_machine(
-            machine, solutions, Wanted(max_iter=self.max_iter, n_jobs=self.n_jobs)
-        )
-        self.loo_decision_values_ = self.leave_one_out_.decision_values
         self.solution_ = solutions[0] if machine.n_problems == 1 else solutions
         self._posteriors = self._posteriors_of(machine, solutions, None)
-        left_out = self._left_out_uncertainty(machine, solutions)
-        weight = machine.link_weight
-        links = fit_links(self.link, self.loo_decision_values_, machine.y, weight, self.smoothing, left_out)
+        found, values = read(machine, solutions, leaving, Wanted(max_iter=self.max_iter, n_jobs=self.n_jobs))
+        reading = self._left_out_reading(machine, solutions, leaving, groups)
+        rows = leaving.part_row
+        links = fit_links(
+            self.link,
+            values,
+            machine.y[rows],
+            leaving.part_weight(machine.weight),
+            self.smoothing,
+            None if reading is None else reading[rows],
+            self.class_weight_,
+        )
         self.link_ = links[0] if machine.n_problems == 1 else links
-        log_odds = class_log_odds(links, self.loo_decision_values_, left_out)
-        self.loo_proba_ = np.exp(log_probabilities(log_odds))
+        self.left_out_decision_values_ = found.decision_values
+        self.left_out_proba_ = proba = np.exp(
+            log_probabilities(class_log_odds(links, found.decision_values, reading))
+        )
+        self.left_out_ = replace(found, predicted=self._decided(proba), jointly=True, proba=proba)
         if self.verbose:
             self._report_fit(solutions)
         return self
@@ -308,7 +378,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
 
         One-versus-rest values of several machines are on scales of their own, and the largest
         need not be the most probable class. For more than two classes each is therefore given
-        as the log-odds its link makes of it; their argmax is the predicted class.
+        as the log-odds of the class, with the class weights counted as prior odds: their argmax is the
+        predicted class.
 
         Parameters
         ----------
@@ -321,7 +392,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             per class against the rest.
         """
         X = self._checked(X)
-        return self._margins(X) if len(self.classes_) == 2 else self._log_odds(X)
+        if len(self.classes_) == 2:
+            return self._margins(X)
+        return normalised_log_odds(log_probabilities(self._log_odds(X)) + np.log(self.class_weight_))
 
     def posterior_variance(self, X: Any) -> Array:
         """Posterior variance of the decision values, in the evidence framework.
@@ -374,7 +447,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class.
+        """Most probable class; with class weights, that of the largest class weight times probability.
 
         Parameters
         ----------
@@ -384,8 +457,13 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples,)
         """
-        probabilities = self.predict_proba(X)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        proba = self.predict_proba(X)
+        return np.asarray(self.classes_[self._decided(proba)])
+
+    def _decided(self, proba: Array) -> NDArray[np.intp]:
+        """Class numbers that probabilities decide for."""
+        costs = self.class_weight_ / self.class_weight_.max()
+        return np.asarray((costs * proba).argmax(axis=1), dtype=np.intp)
 
     @property
     def coef_(self) -> Array:
@@ -407,10 +485,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         weight = checked_weights(sample_weight, X)
         classes, numbers = encode_classes(y, weight)
         check_members(classes, numbers, weight)
-        kernel = Kernel(
-            self.kernel, gamma=resolve_gamma(self.gamma, X, weight), degree=self.degree, coef0=self.coef0
-        )
-        bounds = row_bounds(self.C, classes, numbers, weight, self.class_weight)
+        kernel = Kernel.of(self, X, weight)
+        self.class_weight_ = class_weights(self.class_weight, classes, numbers, weight)
+        bounds = row_bounds(self.C, self.class_weight_, numbers, weight)
         if like is not None:
             return replace(like, row_bound=bounds)
         return Machine.build(X, numbers, classes, kernel, weight, bounds)
@@ -420,9 +497,10 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(
+        X = validate_data(
             self, with_narrow_indices(X), dtype=np.float64, accept_sparse=self._accepted_sparse(), reset=False
         )
+        return self.kernel_.within_reach(X, self.support_vectors_)
 
     def _store_support(self, machine: Machine, solutions: list[DualSolution]) -> None:
         coefficients = np.vstack([solution.row_beta for solution in solutions])
@@ -442,48 +520,63 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             for k, solution in enumerate(solutions)
         ]
 
-    def _left_out_uncertainty(self, machine: Machine, solutions: list[DualSolution]) -> Uncertainty | None:
-        """What the link is to know about the training rows, each left out; None for nothing.
+    def _left_out_reading(
+        self, machine: Machine, solutions: list[DualSolution], leaving: Leaving, groups: Indices | None
+    ) -> Array | None:
+        """What the link reads of the posterior about each row, left out; None for nothing.
 
-        Also keeps the posteriors that tell the same of new points: a moderated link is content
-        with a sketch, Kwok's formula wants all of them.
+        Also keeps the posteriors that tell the same of new points: of the information a sketch is
+        enough, only its order of magnitude counts.
         """
         self._link_posteriors: list[Posterior] = []
-        if self.link not in ("moderated", "kwok"):
-            return None
-        if machine.kernel.precomputed and self.link == "kwok":
+        reads = reading_of(self.link)
+        if machine.kernel.precomputed and reads == "variance":
             raise ValueError(
-                "link='kwok' needs k(x, x) of new points, which a precomputed kernel does not hold: "
+                f"link={self.link!r} needs k(x, x) of new points, which a precomputed kernel does not hold: "
                 "use link='sigmoid', or a callable kernel."
             )
-        sketched = self.link == "moderated"
-        if sketched and (machine.kernel.precomputed or not machine.convex):
+        if reads is None or (reads == "information" and (machine.kernel.precomputed or not machine.convex)):
             return None
-        posteriors = self._posteriors_of(machine, solutions, SKETCH if sketched else None)
-        if sketched and not all(posterior.definite for posterior in posteriors):
+        posteriors = self._posteriors_of(machine, solutions, SKETCH if reads == "information" else None)
+        if reads == "information" and not all(posterior.definite for posterior in posteriors):
             return None
-        columns = [
-            left_out_variance(machine, machine.problem(k), posterior, self.C)
-            for k, posterior in enumerate(posteriors)
-        ]
+        away = leaving if reads == "variance" else halves(machine, groups)
+        columns = []
+        for k, (posterior, solution) in enumerate(zip(posteriors, solutions, strict=True)):
+            problem, rows = machine.problem(k), away.part_row
+            found: Array | None
+            if reads == "variance":
+                found = left_out_variance(machine, problem, posterior, away.case, rows, away.removed)
+            else:
+                found = information_across(
+                    machine, problem, solution, self.C, half=away.case, row=rows, counted=away.removed,
+                    max_rows=SKETCH,
+                )  # fmt: skip
+            if found is None:
+                return None
+            absent, whole = away.kind < 0, np.zeros(len(machine.y))
+            whole[absent] = getattr(posterior, reads)(machine.X[absent])
+            columns.append(away.row_means(found, whole))
         self._link_posteriors = posteriors
-        return _uncertainty(columns, machine.kernel.diagonal(machine.X) * self.C)
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     def _margins(self, X: Any) -> Array:
         """Decision values ``f``: (n_samples,) or (n_samples, n_classes) one-versus-rest."""
-        values = np.empty((X.shape[0], len(self.intercept_)))
-        for block, cross in self.kernel_.blocks(X, self.support_vectors_, self.support_):
-            values[block] = cross @ self.dual_coef_.T + self.intercept_
+        values = np.tile(self.intercept_, (X.shape[0], 1))
+        if len(self.support_):
+            for block, cross in self.kernel_.blocks(X, self.support_vectors_, self.support_):
+                values[block] += cross @ self.dual_coef_.T
         return values[:, 0] if len(self.intercept_) == 1 else values
 
     def _log_odds(self, X: Any) -> Array:
         links = self.link_ if isinstance(self.link_, list) else [self.link_]
-        uncertainty = None
+        reading = None
         if self._link_posteriors:
-            diagonal = self.kernel_.diagonal(X)
-            columns = [posterior.variance(X, diagonal) for posterior in self._link_posteriors]
-            uncertainty = _uncertainty(columns, diagonal / self._link_posteriors[0].lam)
-        return class_log_odds(links, self._margins(X), uncertainty)
+            diagonal, reads = self.kernel_.diagonal(X), links[0].reads
+            assert reads is not None
+            columns = [getattr(posterior, reads)(X, diagonal) for posterior in self._link_posteriors]
+            reading = columns[0] if len(columns) == 1 else np.column_stack(columns)
+        return class_log_odds(links, self._margins(X), reading)
 
     def _report_fit(self, solutions: list[DualSolution]) -> None:
         for k, solution in enumerate(solutions):
@@ -492,12 +585,5 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
                 f"{solution.n_free} free and {solution.n_bounded} bounded points, KKT residual "
                 f"{solution.kkt_residual:.1e}, relative gap {solution.relative_gap:.1e}"
             )
-        loo = self.leave_one_out_
-        print(f"[BayesSVC] leave-one-out: error {loo.error:.4f}, {loo.seconds:.2f} s")
-
-
-def _uncertainty(columns: list[Array], prior: Array) -> Uncertainty:
-    """Variances of one machine, (n_samples,), or of several, (n_samples, n_classes)."""
-    if len(columns) == 1:
-        return Uncertainty(columns[0], prior)
-    return Uncertainty(np.column_stack(columns), np.column_stack([prior] * len(columns)))
+        left_out = self.left_out_
+        print(f"[BayesSVC] left out: error {left_out.error:.4f}, {left_out.seconds:.2f} s")

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,11 +16,14 @@ from sklearn.pipeline import Pipeline
 
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.evidence import log_evidence
+from bayes_svm.leave_one_out.folds import group_numbers
+from bayes_svm.leave_one_out.leaving import what_leaves
 from bayes_svm.similarity import class_similarity
 from bayes_svm.svc import BayesSVC
 from bayes_svm.xi_alpha import span_estimate, xi_alpha
 
 __all__ = [
+    "Data",
     "Trial",
     "by_kernel",
     "class_similarity_of",
@@ -35,6 +38,15 @@ Array = NDArray[np.float64]
 Parameters = dict[str, Any]
 
 
+class Data(NamedTuple):
+    """What every setting is fitted to: the arguments of ``fit``."""
+
+    X: Any
+    y: ArrayLike
+    sample_weight: ArrayLike | None = None
+    groups: ArrayLike | None = None
+
+
 @dataclass(frozen=True)
 class Trial:
     """One setting: its score, of which more is better, its seconds, and the fitted model if kept."""
@@ -43,7 +55,7 @@ class Trial:
     score: float
     seconds: float
     model: Any
-    logs: Array | None  # leave-one-out log-probabilities
+    logs: Array | None  # left-out log-probabilities
 
 
 def last_step(estimator: Any) -> BayesSVC:
@@ -94,15 +106,10 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def try_same_kernel(
-    estimator: Any,
-    settings: list[Parameters],
-    X: Any,
-    y: ArrayLike,
-    sample_weight: ArrayLike | None,
-    criterion: str,
-    verbose: bool,
+    estimator: Any, settings: list[Parameters], data: Data, criterion: str, verbose: bool
 ) -> list[Trial]:
     """Trials that share the kernel matrix; each solution is where the next one starts."""
+    X, y, sample_weight, groups = data
     trials: list[Trial] = []
     machine, starts, before = None, None, None
     for setting in settings:
@@ -117,62 +124,65 @@ def try_same_kernel(
             whole.steps[:-1] = before.steps
         with one_blas_thread():
             machine = model._machine(X, y, sample_weight, like=machine)
-            model._fit(machine, starts)
+            numbers = group_numbers(groups, len(machine.y))
+            model._fit(machine, what_leaves(machine, model.leave_out, y, numbers), numbers, starts)
             solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
             # Where there is no optimum, what is found depends on where the solver starts.
             starts = [solution.beta for solution in solutions] if machine.convex else None
-            if criterion == "loo_log_loss":
+            if criterion == "left_out_log_loss":
                 used, labels = machine.weight > 0, range(len(model.classes_))
                 score = -log_loss(
-                    machine.y[used], model.loo_proba_[used], sample_weight=machine.weight[used], labels=labels
+                    machine.y[used],
+                    model.left_out_proba_[used],
+                    sample_weight=machine.weight[used],
+                    labels=labels,
                 )
             else:
-                score = _score(model, X, y, sample_weight, criterion)
+                score = _score(model, Data(X, y, sample_weight), criterion)
         with np.errstate(divide="ignore"):
-            logs = np.log(model.loo_proba_)
+            logs = np.log(model.left_out_proba_)
         trials.append(Trial(setting, score, time.perf_counter() - started, whole, logs))
         if verbose:
             say(trials[-1], criterion)
     return trials
 
 
-def class_similarity_of(
-    estimator: Any, setting: Parameters, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-) -> float:
+def class_similarity_of(estimator: Any, setting: Parameters, data: Data) -> float:
     """Of one setting, nothing but the steps before the BayesSVC being fitted."""
     whole = _with(estimator, setting)
-    return _similarity_of(last_step(whole), _transformed(whole, X, y), y, sample_weight)
+    return _similarity_of(last_step(whole), data._replace(X=_transformed(whole, data.X, data.y)))
 
 
-def _similarity_of(model: BayesSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+def _similarity_of(model: BayesSVC, data: Data) -> float:
     names = ("kernel", "degree", "gamma", "coef0")
     parameters = {name: getattr(model, name) for name in names}
-    return class_similarity(X, y, **parameters, sample_weight=sample_weight).value
+    return class_similarity(data.X, data.y, **parameters, sample_weight=data.sample_weight).value
 
 
-def _score(model: BayesSVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, criterion: str) -> float:
+def _score(model: BayesSVC, data: Data, criterion: str) -> float:
     """Of a fitted model, more being better."""
-    if criterion == "loo_error":
-        return -model.leave_one_out_.error
+    if criterion == "left_out_error":
+        return -model.left_out_.error
     if criterion == "evidence":
-        return log_evidence(model, X, y, sample_weight=sample_weight).value
+        return log_evidence(model, data.X, data.y, sample_weight=data.sample_weight).value
     if criterion == "class_similarity":
-        return -_similarity_of(model, X, y, sample_weight)
+        return -_similarity_of(model, data)
     estimate = span_estimate if criterion == "span" else xi_alpha
-    return -estimate(model, X, y, sample_weight=sample_weight).error
+    return -estimate(model, data.X, data.y, sample_weight=data.sample_weight).error
 
 
 def try_one(
-    estimator: Any, setting: Parameters, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, criterion: str
+    estimator: Any, setting: Parameters, data: Data, criterion: str
 ) -> tuple[Trial, Mapping[str, Any] | None]:
     """One setting, and the gradient of its score by logarithms where the criterion has one."""
     if criterion != "evidence":
-        [trial] = try_same_kernel(estimator, [setting], X, y, sample_weight, criterion, verbose=False)
+        [trial] = try_same_kernel(estimator, [setting], data, criterion, verbose=False)
         return trial, None
     started = time.perf_counter()
     whole = _with(estimator, setting)
     model = last_step(whole)
-    found = log_evidence(model, _transformed(whole, X, y), y, sample_weight=sample_weight)
+    X = _transformed(whole, data.X, data.y)
+    found = log_evidence(model, X, data.y, sample_weight=data.sample_weight)
     gradient = dict(found.gradient)
     if "coef0" in gradient:
         gradient["coef0"] *= model.coef0

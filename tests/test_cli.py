@@ -171,7 +171,8 @@ def test_json_report(table, here, capsys, options):
     assert data["model"]["gamma_value"] is None
     assert data["source"]["n_rows"] == 40
     assert "filled in" in data["source"]["notes"][0]
-    assert [row["name"] for row in data["performance"]] == [
+    assert data["performance"]["name"] == "left out"
+    assert [row["name"] for row in data["papers"]] == [
         "training",
         "xi-alpha",
         "span",
@@ -186,7 +187,7 @@ def test_progress_on_a_terminal(table, monkeypatch, capsys):
 
     monkeypatch.setattr(sys, "stderr", Terminal())
     assert main(["report", table(), "--target", "kind"]) == 0
-    assert "fitting and leaving each row out" in sys.stderr.getvalue()
+    assert "fitting and leaving rows out" in sys.stderr.getvalue()
 
 
 def test_version_and_help(capsys):

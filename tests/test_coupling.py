@@ -137,7 +137,7 @@ def test_two_classes_have_the_estimators_own_probabilities():
     model = PairwiseCouplingClassifier(BayesSVC()).fit(X[two], Y[two])
     own = BayesSVC().fit(X[two], Y[two])
     np.testing.assert_array_equal(model.predict_proba(X), own.predict_proba(X))
-    np.testing.assert_array_equal(model.loo_proba_, own.loo_proba_)
+    np.testing.assert_array_equal(model.left_out_proba_, own.left_out_proba_)
     np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict(X) == 1)
     certain = PairwiseCouplingClassifier(LogisticRegression()).fit(X[two], Y[two])
     assert np.isfinite(certain.decision_function(1e6 * X)).all()
@@ -157,14 +157,14 @@ def test_each_pair_is_fitted_to_its_classes_alone():
     assert np.mean(model.predict(X) == names) > 0.6
     values = model.decision_function(X)
     np.testing.assert_allclose(1 / (1 + np.exp(-values)), model.predict_proba(X))
-    assert not hasattr(model, "loo_proba_")
+    assert not hasattr(model, "left_out_proba_")
 
 
 def test_leave_one_out_is_training_without_the_row():
     """With nothing fitted to the decision values, exactly; the slow way is to train it all again."""
-    base = PairwiseCouplingClassifier(BayesSVC(C=2.0, gamma=0.5, link="hinge"))
+    base = PairwiseCouplingClassifier(BayesSVC(C=2.0, gamma=0.5, link="hinge", leave_out="rows"))
     X, y = three_classes(24, seed=3)
-    found = base.fit(X, y).loo_proba_
+    found = base.fit(X, y).left_out_proba_
     for row in range(len(X)):
         others = np.arange(len(X)) != row
         slow = clone(base).fit(X[others], y[others]).predict_proba(X[[row]])[0]
@@ -173,12 +173,12 @@ def test_leave_one_out_is_training_without_the_row():
 
 def test_leave_one_out_with_the_default_link_is_close_to_training_without_the_row():
     model = PairwiseCouplingClassifier(BayesSVC(gamma=0.5)).fit(X, Y)
-    slow = np.empty_like(model.loo_proba_)
+    slow = np.empty_like(model.left_out_proba_)
     for row in range(len(X)):
         others = np.arange(len(X)) != row
         slow[row] = clone(model).fit(X[others], Y[others]).predict_proba(X[[row]])[0]
     trained = np.abs(model.predict_proba(X) - slow).mean()
-    assert np.abs(model.loo_proba_ - slow).mean() < 0.02 < trained
+    assert np.abs(model.left_out_proba_ - slow).mean() < 0.02 < trained
 
 
 def test_rejection_reads_leave_one_out_off_one_fit():
@@ -191,8 +191,8 @@ def test_rejection_reads_leave_one_out_off_one_fit():
 
     model = RejectOptionClassifier(PairwiseCouplingClassifier(Counted()), target_coverage=0.8).fit(X, Y)
     assert fits == [40, 40, 40]
-    assert model.fitted_on_ == "leave-one-out"
-    proba = model.estimator_.loo_proba_
+    assert model.fitted_on_ == "left-out"
+    proba = model.estimator_.left_out_proba_
     accepted = proba.max(axis=1) >= model.threshold_
     assert model.coverage_ == accepted.mean() >= 0.8
     assert model.selective_risk_ == pytest.approx(np.mean(proba.argmax(axis=1)[accepted] != Y[accepted]))
@@ -205,9 +205,9 @@ def test_rejection_reads_leave_one_out_off_one_fit():
 )
 def test_leave_one_out_of_other_estimators_that_have_it(inner):
     model = PairwiseCouplingClassifier(inner).fit(X, Y)
-    assert model.loo_proba_.shape == (60, 3)
+    assert model.left_out_proba_.shape == (60, 3)
     model.set_params(estimator=LogisticRegression()).fit(X, Y)
-    assert not hasattr(model, "loo_proba_")
+    assert not hasattr(model, "left_out_proba_")
 
 
 def test_weights_are_repeated_rows_and_zero_is_absent():
@@ -216,9 +216,9 @@ def test_weights_are_repeated_rows_and_zero_is_absent():
     model = clone(base).fit(X, Y, sample_weight=weight)
     repeated = clone(base).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight))
     np.testing.assert_allclose(model.predict_proba(X), repeated.predict_proba(X), rtol=1e-6)
-    np.testing.assert_allclose(model.loo_proba_[weight == 0], model.predict_proba(X[weight == 0]))
+    np.testing.assert_allclose(model.left_out_proba_[weight == 0], model.predict_proba(X[weight == 0]))
     np.testing.assert_allclose(
-        np.repeat(model.loo_proba_, weight, axis=0), repeated.loo_proba_, rtol=1e-6, atol=1e-9
+        np.repeat(model.left_out_proba_, weight, axis=0), repeated.left_out_proba_, rtol=1e-6, atol=1e-9
     )
     fewer = clone(base).fit(X, Y, sample_weight=(Y != 1).astype(float))
     assert fewer.classes_.tolist() == [0, 2]
@@ -257,11 +257,12 @@ def test_metadata_is_routed():
 
 def test_precomputed_kernels_are_cut_on_both_sides():
     iris, species = load_iris(return_X_y=True)
-    linear = PairwiseCouplingClassifier(BayesSVC(kernel="linear", link="sigmoid")).fit(iris, species)
+    base = BayesSVC(kernel="linear", link="sigmoid", leave_out="rows")
+    linear = PairwiseCouplingClassifier(base).fit(iris, species)
     gram = iris @ iris.T
-    pre = PairwiseCouplingClassifier(BayesSVC(kernel="precomputed", link="sigmoid")).fit(gram, species)
+    pre = PairwiseCouplingClassifier(clone(base).set_params(kernel="precomputed")).fit(gram, species)
     np.testing.assert_allclose(pre.predict_proba(gram[:30]), linear.predict_proba(iris[:30]), atol=1e-8)
-    np.testing.assert_allclose(pre.loo_proba_, linear.loo_proba_, atol=1e-8)
+    np.testing.assert_allclose(pre.left_out_proba_, linear.left_out_proba_, atol=1e-8)
     assert pre.n_features_in_ == 150
     with pytest.raises(ValueError, match="149 features"):
         pre.predict_proba(gram[:, 1:])
@@ -280,12 +281,12 @@ def test_data_frames_and_sparse_matrices():
     for kind in (sparse.csr_matrix, sparse.coo_array):
         thin = clone(plain).fit(kind(X), Y)
         np.testing.assert_allclose(thin.predict_proba(kind(X)), plain.predict_proba(X), atol=1e-8)
-        np.testing.assert_allclose(thin.loo_proba_, plain.loo_proba_, atol=1e-8)
+        np.testing.assert_allclose(thin.left_out_proba_, plain.left_out_proba_, atol=1e-8)
 
 
 def test_same_at_any_number_of_jobs():
     a, b = (PairwiseCouplingClassifier(n_jobs=jobs).fit(X, Y) for jobs in (1, 2))
-    np.testing.assert_array_equal(a.loo_proba_, b.loo_proba_)
+    np.testing.assert_array_equal(a.left_out_proba_, b.left_out_proba_)
     np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(b)).predict(X), a.predict(X))
 

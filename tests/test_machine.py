@@ -12,6 +12,7 @@ from bayes_svm import BayesSVC
 from bayes_svm.machine import (
     check_members,
     checked_weights,
+    class_weights,
     encode_classes,
     machine_of,
     row_bounds,
@@ -30,11 +31,15 @@ def test_values_on_the_training_rows_are_the_decision_function(fitted):
     np.testing.assert_allclose(machine.values_on_rows(solution), svc.decision_function(X), atol=1e-4)
 
 
+def bounds_of(C, y, weight, class_weight):
+    return row_bounds(C, class_weights(class_weight, np.arange(y.max() + 1), y, weight), y, weight)
+
+
 @pytest.mark.parametrize("class_weight", [None, "balanced", {1: 5.0}, {0: 0.1, 2: 3.0}])
 def test_bounds_are_c_times_both_weights(class_weight):
     _, y = three_classes()
     weight = np.random.default_rng(0).random(len(y))
-    bounds = row_bounds(2.0, np.arange(3), y, weight, class_weight)
+    bounds = bounds_of(2.0, y, weight, class_weight)
     if class_weight == "balanced":
         mass = np.bincount(y, weights=weight)
         factor = (weight.sum() / (3 * mass))[y]
@@ -45,25 +50,41 @@ def test_bounds_are_c_times_both_weights(class_weight):
 
 def test_balanced_counts_a_row_of_weight_two_twice():
     y, weight = np.array([0, 0, 1, 1]), np.array([2.0, 1.0, 1.0, 0.0])
-    repeated = row_bounds(1.0, np.arange(2), np.array([0, 0, 0, 1]), ONES, "balanced")
-    once = row_bounds(1.0, np.arange(2), y, weight, "balanced")
+    repeated = bounds_of(1.0, np.array([0, 0, 0, 1]), ONES, "balanced")
+    once = bounds_of(1.0, y, weight, "balanced")
     np.testing.assert_allclose(once, [2 * repeated[0], repeated[0], repeated[3], 0])
 
 
 def test_a_class_weight_for_no_class_is_refused():
     with pytest.raises(ValueError, match=r"class_weight names classes that y does not hold: \['7'\]"):
-        row_bounds(1.0, np.arange(2), np.array([0, 1]), np.ones(2), {7: 1.0})
+        bounds_of(1.0, np.array([0, 1]), np.ones(2), {7: 1.0})
 
 
 def test_where_every_class_has_a_weight_those_of_other_classes_do_not_matter():
-    bounds = row_bounds(2.0, np.arange(2), np.array([0, 1]), np.ones(2), {0: 3.0, 1: 0.5, 7: 1.0})
+    bounds = bounds_of(2.0, np.array([0, 1]), np.ones(2), {0: 3.0, 1: 0.5, 7: 1.0})
     np.testing.assert_array_equal(bounds, [6.0, 1.0])
 
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, np.inf, np.nan])
 def test_a_class_weight_out_of_range_is_refused(factor):
     with pytest.raises(ValueError, match="class_weight must be finite and above 0"):
-        row_bounds(1.0, np.arange(2), np.array([0, 1]), np.ones(2), {1: factor})
+        bounds_of(1.0, np.array([0, 1]), np.ones(2), {1: factor})
+
+
+@pytest.mark.parametrize(
+    ("C", "weight"),
+    [(1e-320, 1.0), (1e-200, 1e-200), (1e307, 1.0), (1e200, 1e200), (1e302, 1.0), (1.0, 1e305)],
+)
+def test_bounds_beyond_double_precision_are_refused_and_say_what_to_change(C, weight):
+    with pytest.raises(
+        ValueError, match=r"double precision needs it .* Choose C, sample_weight and class_weight"
+    ):
+        bounds_of(C, np.array([0, 1] * 20), np.full(40, weight), None)
+
+
+@pytest.mark.parametrize("C", [1e-307, 1e-300, 1e-20, 1e300])
+def test_bounds_within_double_precision_are_kept(C):
+    np.testing.assert_array_equal(bounds_of(C, np.array([0, 1]), np.array([1.0, 2.0]), None), [C, 2 * C])
 
 
 def test_classes_are_sorted_and_those_of_absent_rows_are_unknown():
@@ -177,8 +198,31 @@ def test_other_data_than_the_machine_was_fitted_on_are_refused():
         machine_of(SVC().fit(X, y), X, -y)
 
 
-def test_gamma_of_a_fitted_svc_is_the_one_it_was_fitted_with():
+def test_gamma_of_a_fitted_svc_is_what_its_parameter_says_now():
     X, y = noisy()
-    svc = SVC().fit(X, y)
-    assert machine_of(svc, X, y)[0].kernel.gamma == svc._gamma
-    assert machine_of(SVC(), X, y)[0].kernel.gamma == pytest.approx(svc._gamma)
+    svc = SVC(gamma=0.1).fit(X, y)
+    assert machine_of(svc, X, y)[0].kernel.gamma == 0.1
+    assert machine_of(svc.set_params(gamma=0.7), X, y)[0].kernel.gamma == 0.7
+    assert machine_of(svc.set_params(gamma="scale"), X, y)[0].kernel.gamma == pytest.approx(
+        SVC().fit(X, y)._gamma
+    )
+    ours = BayesSVC(gamma=0.1).fit(X, y).set_params(gamma="scale")
+    assert machine_of(ours, X, y)[0].kernel.gamma == pytest.approx(SVC().fit(X, y)._gamma)
+
+
+def test_class_weights_of_a_fitted_svc_are_what_its_parameter_says_now():
+    X, y = noisy()
+    svc = SVC(class_weight={1: 0.5}).fit(X, y).set_params(class_weight={1: 2.0})
+    np.testing.assert_array_equal(machine_of(svc, X, y)[0].row_bound, np.where(y > 0, 2.0, 1.0))
+    with pytest.raises(ValueError, match="dual coefficients do not fit"):
+        machine_of(svc.set_params(class_weight={1: 0.01}), X, y)
+
+
+def test_balanced_class_weights_of_an_svc_count_rows_and_ours_weights():
+    X, y = noisy()
+    weight = np.where(y > 0, 3.0, 1.0)
+    svc = SVC(class_weight="balanced").fit(X, y, sample_weight=weight)
+    bounds = machine_of(svc, X, y, weight)[0].row_bound
+    np.testing.assert_allclose(bounds, weight * svc.class_weight_[(y > 0).astype(int)])
+    ours = machine_of(BayesSVC(class_weight="balanced"), X, y, weight)[0].row_bound
+    assert ours[y > 0].sum() == pytest.approx(ours[y < 0].sum())

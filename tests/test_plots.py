@@ -65,7 +65,7 @@ def test_risk_coverage():
 def test_threshold():
     model = BayesSVC().fit(X, Y)
     display = ThresholdDisplay.from_estimator(model, Y, "recall", at_least=0.9, n_bootstrap=5, random_state=0)
-    chosen = choose_threshold(Y, model.loo_decision_values_, "recall", at_least=0.9)
+    chosen = choose_threshold(Y, model.left_out_decision_values_, "recall", at_least=0.9)
     assert display.threshold.threshold == chosen.threshold
     np.testing.assert_array_equal(display.lines_[1].get_ydata(), chosen.curve.recall[:-1])
     assert len(display.ax_.get_legend().get_texts()) == 5

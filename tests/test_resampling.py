@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, RepeatedKFold, cross_val_score
 from sklearn.svm import SVC
 from statsmodels.stats.proportion import proportion_confint
 
-from bayes_svm import BayesSVC, compare_estimators
+from bayes_svm import BayesSVC, compare_estimators, leave_one_out
 from bayes_svm.resampling import METHODS, no_information_rate
 
 X, Y = make_classification(80, flip_y=0.2, random_state=0)
@@ -90,9 +90,20 @@ def test_repeated_splits_do_not_make_the_interval_narrower():
     assert often.fits == 50
 
 
-@pytest.mark.parametrize("exact", [SVC(C=2.0), BayesSVC(C=2.0)])
+def test_leave_one_out_of_a_bayes_svc_is_of_what_it_predicts():
+    model = BayesSVC(C=2.0)
+    found = compare_estimators(model, X, Y, methods=["leave_one_out"])["leave_one_out"]
+    left_out = BayesSVC(C=2.0, leave_out="rows").fit(X, Y)
+    answers = left_out.classes_[left_out.left_out_proba_.argmax(axis=1)]
+    assert (found.value, found.fits) == (np.mean(answers != Y), 1)
+
+
+@pytest.mark.parametrize("exact", [SVC(C=2.0)])
 def test_leave_one_out_of_an_svm_is_one_fit_and_equals_n(exact):
     fast = compare_estimators(exact, X, Y, methods=["leave_one_out"])["leave_one_out"]
+    left_out = leave_one_out(exact, X, Y)
+    assert "unstable" not in left_out.status
+    assert np.abs(left_out.decision_values).min() > 1e-4  # or the sign would be rounding
     wrong = 0
     for i in range(len(Y)):
         rest = np.arange(len(Y)) != i

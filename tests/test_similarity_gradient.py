@@ -162,7 +162,7 @@ def test_an_optimiser_cut_short_says_so():
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (AggregationKernel([1.0, 0.0, 1.0, 1.0]), "must be above 0"),
+        (AggregationKernel([1.0, 0.0, 1.0, 1.0]), "must be finite and above 0"),
         (AggregationKernel([1.0, 1.0]), "one weight for each"),
         (GaussianKernel(np.ones(3)), "one for each feature"),
         ("rbf", "'kernel' parameter"),

@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
-from bayes_svm.links import KwokLink, ModeratedLink, SigmoidLink
+from bayes_svm.links import KwokLink, ModeratedLink, SigmoidLink, log_probabilities
 
 
 @pytest.fixture(scope="module", params=["linear", "rbf", "poly"])
@@ -92,9 +92,9 @@ def test_more_than_two_decision_values_have_the_predicted_class_on_top(model):
 
 def test_left_out_probabilities_are_the_links_at_the_left_out_values(model):
     clf, X, _ = model
-    assert clf.loo_proba_.shape == (len(X), len(clf.classes_))
-    np.testing.assert_allclose(clf.loo_proba_.sum(axis=1), 1.0, rtol=1e-12)
-    assert clf.loo_decision_values_.shape == (len(X),) if len(clf.classes_) == 2 else (len(X), 3)
+    assert clf.left_out_proba_.shape == (len(X), len(clf.classes_))
+    np.testing.assert_allclose(clf.left_out_proba_.sum(axis=1), 1.0, rtol=1e-12)
+    assert clf.left_out_decision_values_.shape == (len(X),) if len(clf.classes_) == 2 else (len(X), 3)
     links = clf.link_ if isinstance(clf.link_, list) else [clf.link_]
     assert all(isinstance(link, LINKS[clf.link]) for link in links)
 
@@ -102,7 +102,7 @@ def test_left_out_probabilities_are_the_links_at_the_left_out_values(model):
 def test_the_sigmoid_sees_left_out_values_only():
     X, y = noisy(n=40, d=30)  # more features than the noise needs: the machine itself separates these
     clf = BayesSVC(C=100.0, kernel="linear").fit(X, y)
-    own = np.where(y > 0, clf.loo_proba_[:, 1], clf.loo_proba_[:, 0])
+    own = np.where(y > 0, clf.left_out_proba_[:, 1], clf.left_out_proba_[:, 0])
     assert np.all(y * clf.decision_function(X) > 0.99)
     assert 0.4 < np.mean(own) < 0.8
 
@@ -205,7 +205,9 @@ def test_sparse_indices_of_64_bits_work():
 def test_a_precomputed_kernel_is_the_named_one():
     X, y = noisy()
     K = rbf_kernel(X, gamma=0.5)
-    named, given = BayesSVC(gamma=0.5).fit(X, y), BayesSVC(kernel="precomputed").fit(K, y)
+    # What forms a stratum follows from what a row holds, features or kernel values: rows alone compare.
+    named = BayesSVC(gamma=0.5, link="sigmoid", leave_out="rows").fit(X, y)
+    given = BayesSVC(kernel="precomputed", leave_out="rows").fit(K, y)
     other = rbf_kernel(X[:7] + 0.1, X, gamma=0.5)
     np.testing.assert_allclose(given.predict_proba(other), named.predict_proba(X[:7] + 0.1), atol=1e-8)
     np.testing.assert_array_equal(given.support_, named.support_)
@@ -229,7 +231,9 @@ def test_weights_are_repeated_rows_in_everything(link):
         np.repeat(X, weight, axis=0), np.repeat(y, weight)
     )
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
-    np.testing.assert_allclose(np.repeat(weighted.loo_proba_, weight, axis=0), repeated.loo_proba_, atol=1e-7)
+    np.testing.assert_allclose(
+        np.repeat(weighted.left_out_proba_, weight, axis=0), repeated.left_out_proba_, atol=1e-7
+    )
 
 
 def test_fitting_again_forgets_the_first_fit():
@@ -245,7 +249,7 @@ def test_verbose_says_what_the_fit_did(capsys):
 
 def test_the_number_of_threads_changes_no_bit():
     X, y = load_breast_cancer(return_X_y=True)
-    one, two = (BayesSVC(n_jobs=jobs).fit(scale(X), y).loo_proba_ for jobs in (1, 2))
+    one, two = (BayesSVC(n_jobs=jobs).fit(scale(X), y).left_out_proba_ for jobs in (1, 2))
     assert one.tobytes() == two.tobytes()
 
 
@@ -404,17 +408,55 @@ def test_far_from_the_data_nothing_is_certain(make, kernel):
     direction = np.random.default_rng(0).normal(size=(50, X.shape[1]))
     direction /= np.linalg.norm(direction, axis=1)[:, None]
     top = [clf.predict_proba(X.std() * r * direction).max(axis=1).mean() for r in (30, 100, 1000, 1e4)]
-    assert np.all(np.diff(top) <= 1e-9)
-    assert top[-1] < 1 / len(clf.classes_) + 0.05
+    assert np.ptp(top[-2:]) < 0.02
+    links = clf.link_ if len(clf.classes_) > 2 else [clf.link_]
+    for link in links:
+        assert np.log(1 / 6) - 1e-12 <= link.limit <= np.log(6) + 1e-12
+    limits = np.array([[link.limit for link in links]])
+    expected = np.exp(log_probabilities(limits if len(links) > 1 else limits[0]))
+    far = clf.predict_proba(X.std() * 1e6 * direction)
+    np.testing.assert_allclose(far, np.tile(expected, (50, 1)), atol=1e-3)
     np.testing.assert_array_equal(
         clf.predict(100 * direction), clf.classes_[clf.predict_proba(100 * direction).argmax(axis=1)]
     )
 
 
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("link", ["moderated", "sigmoid", "kwok"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_a_row_too_far_for_double_precision_has_its_limit_and_harms_no_other(kernel, link, convert):
+    X, y = noisy()
+    clf = BayesSVC(kernel=kernel, link=link).fit(convert(X), y)
+    far = np.vstack([np.full((1, 3), 1e200), -np.full((1, 3), 1e300), [[1e308, -1e308, 0.0]]])
+    near = clf.predict_proba(convert(X[:5]))
+    both = clf.predict_proba(convert(np.vstack([far, X[:5]])))
+    np.testing.assert_allclose(both[3:], near, atol=1e-12)
+    # A third of the exponent away nothing changes any more.
+    np.testing.assert_allclose(both[:3], clf.predict_proba(convert(far * 1e-170)), atol=1e-6)
+    values = clf.decision_function(convert(far))
+    assert np.isfinite(values).all()
+    if kernel == "linear":
+        np.testing.assert_array_equal(np.sign(values), np.sign((far * 1e-300) @ np.ravel(_dense(clf.coef_))))
+
+
+def _dense(matrix):
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def test_a_kernel_that_is_never_finite_is_refused_at_prediction_too():
+    X, y = noisy()
+    clf = BayesSVC(kernel=lambda A, B: np.where(A[:, :1] > 1e3, np.nan, rbf_kernel(A, B))).fit(X, y)
+    assert np.isfinite(
+        clf.predict_proba(np.full((1, 3), 1e40))
+    ).all()  # on the way to it the kernel is a number
+    with pytest.raises(ValueError, match="returned NaN or infinity"):
+        clf.predict_proba(np.full((1, 3), 2e3))
+
+
 def test_among_the_data_a_moderated_link_is_the_sigmoid():
     X, y = noisy()
     moderated, sigmoid = (BayesSVC(link=link).fit(X, y) for link in ("moderated", "sigmoid"))
-    assert np.mean(np.abs(moderated.loo_proba_ - sigmoid.loo_proba_) < 1e-12) > 0.95
+    assert np.mean(np.abs(moderated.left_out_proba_ - sigmoid.left_out_proba_) < 1e-12) > 0.95
     assert np.mean(np.abs(moderated.predict_proba(X) - sigmoid.predict_proba(X)) < 1e-12) > 0.95
 
 
@@ -470,7 +512,9 @@ def test_an_outlier_does_not_switch_the_moderation_off():
     outlier, label = np.vstack([X, np.full((1, 3), 1e3)]), np.append(y, 1)
     for weight in (0.0, 1.0):
         clf = BayesSVC(gamma=0.5).fit(outlier, label, sample_weight=np.append(np.ones(len(y)), weight))
-        assert clf.predict_proba(np.full((1, 3), 100.0)).max() < 0.51
+        assert clf.link_.log_odds(
+            np.array([9.0]), clf._link_posteriors[0].information(np.full((1, 3), 100.0))
+        ) == (pytest.approx(clf.link_.limit, abs=1e-6))
 
 
 def test_parameters_set_after_the_fit_change_no_prediction():
@@ -484,7 +528,7 @@ def test_the_size_of_class_weights_does_not_count_only_their_ratio():
     X, y = noisy()
     plain = BayesSVC(C=2.0).fit(X, y)
     scaled = BayesSVC(C=200.0, class_weight={-1: 0.01, 1: 0.01}).fit(X, y)
-    np.testing.assert_allclose(plain.loo_proba_, scaled.loo_proba_, atol=1e-6)
+    np.testing.assert_allclose(plain.left_out_proba_, scaled.left_out_proba_, atol=1e-6)
 
 
 def test_what_the_variance_is_computed_with_is_not_pickled():

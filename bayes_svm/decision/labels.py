@@ -1,4 +1,4 @@
-"""The label of a rejected point."""
+"""What is answered, how sure the answer is, and the label of a rejected point."""
 
 from __future__ import annotations
 
@@ -7,7 +7,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["default_reject_label", "labels_with_rejection"]
+__all__ = ["answers", "confidence_of", "default_reject_label", "labels_with_rejection"]
+
+Array = NDArray[np.float64]
+
+
+def answers(classifier: Any, X: Any) -> tuple[NDArray[Any], Array]:
+    """What a fitted classifier predicts, and the probability it gives that.
+
+    With class weights, or of an SVC, the answer need not be the most probable class. Of a classifier with
+    a reject option these are the answers before any is rejected.
+
+    Returns
+    -------
+    labels, confidence : arrays of shape (n_samples,)
+    """
+    classifier = (
+        getattr(classifier, "estimator_", classifier) if hasattr(classifier, "reject_label_") else classifier
+    )
+    predicted = np.asarray(classifier.predict(X))
+    proba = np.asarray(classifier.predict_proba(X), dtype=np.float64)
+    return predicted, confidence_of(predicted, proba, np.asarray(classifier.classes_))
+
+
+def confidence_of(predicted: NDArray[Any], proba: Array, classes: NDArray[Any]) -> Array:
+    """Probability of the predicted class of each row."""
+    return np.asarray(proba[np.arange(len(proba)), np.searchsorted(classes, predicted)])
 
 
 def default_reject_label(classes: NDArray[Any], given: Any) -> Any:

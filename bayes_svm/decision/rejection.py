@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
-from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import (
@@ -19,27 +19,35 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from bayes_svm._meta import fit_parameters, fitted_on_rows, leave_one_out_proba
-from bayes_svm.decision.labels import default_reject_label, labels_with_rejection
+from bayes_svm._meta import (
+    check_instance,
+    fit_parameters,
+    fitted_on_rows,
+    left_out_predictions,
+    left_out_proba,
+)
+from bayes_svm.decision.labels import answers, confidence_of, default_reject_label, labels_with_rejection
 from bayes_svm.decision.risk_coverage import RiskCoverageCurve, guaranteed_threshold, risk_coverage_curve
-from bayes_svm.machine import checked_weights
+from bayes_svm.machine import checked_labels, checked_weights
 
 __all__ = ["RejectOptionClassifier"]
 
 Array = NDArray[np.float64]
+Answers = tuple[NDArray[Any], Array]  # labels, and the probability of each
 
 RULES = ("threshold", "cost", "target_risk", "target_coverage")
 HELD_OUT = 0.2
 
 
 class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Classifier that rejects points whose most probable class is not probable enough.
+    r"""Classifier that rejects points whose answer is not probable enough.
 
-    .. math:: \hat y(x) = \arg\max_k p_k(x) \text{ if } \max_k p_k(x) \ge t, \text{ otherwise reject}
+    .. math:: \hat y(x) = k \text{ if } p_k(x) \ge t, \text{ otherwise reject}
 
-    Chow's rule. Give one of ``threshold``, ``cost``, ``target_risk`` and ``target_coverage``;
+    where k is what the estimator predicts: its most probable class, unless it has class weights. Chow's
+    rule. Give one of ``threshold``, ``cost``, ``target_risk`` and ``target_coverage``;
     with none of them nothing is rejected.
 
     Parameters
@@ -62,10 +70,12 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     cv : None, "prefit", float, int, splitter or iterable of splits, default=None
         The data that thresholds, coverage and risk are read off.
 
-        * None: the estimator's leave-one-out probabilities (``loo_proba_``, as
+        * None: the estimator's left-out probabilities (``left_out_proba_``, as
           :class:`~bayes_svm.BayesSVC` has) where there are any, nothing held out, one fit.
           Otherwise a fifth is held out if ``target_risk`` or ``target_coverage`` is given.
-        * float: this share, drawn within classes, is held out of the estimator's training.
+        * float: this share, drawn within classes, is held out of the estimator's training. With
+          ``groups`` among the parameters of ``fit``, whole groups: one of ``round(1 / share)`` folds of
+          :class:`~sklearn.model_selection.StratifiedGroupKFold`, which an int then means too.
         * "prefit": the estimator is fitted, and all data given to ``fit`` are held-out data.
         * int, splitter or iterable: predictions of cross-validation; the estimator is then
           fitted to all data.
@@ -80,11 +90,11 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     threshold_ : float
     reject_label_ : label or None
         None where nothing can be rejected.
-    fitted_on_ : {"leave-one-out", "held-out", "cross-validation", "nothing"}
+    fitted_on_ : {"left-out", "held-out", "cross-validation", "nothing"}
         What threshold, coverage and risk come from.
     guaranteed_ : bool
         Whether the target risk comes with the guarantee: only on held-out data. On
-        leave-one-out or cross-validated probabilities it is a heuristic: they are not
+        left-out or cross-validated probabilities it is a heuristic: they are not
         independent, and are not those of the one classifier that is used.
     coverage_, selective_risk_ : float
         Weighted share of points accepted, and of errors among them, on the data the threshold
@@ -114,7 +124,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = RejectOptionClassifier(BayesSVC(), target_coverage=0.9).fit(scale(X), y)
     >>> round(model.coverage_, 3), round(model.selective_risk_, 3), model.fitted_on_
-    (0.902, 0.008, 'leave-one-out')
+    (0.902, 0.008, 'left-out')
     >>> sorted(set(model.predict(scale(X)).tolist()))
     [-1, 0, 1]
     """
@@ -192,23 +202,23 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             with a guarantee, which counts points.
         """
         self._check_rules()
-        X, y = indexable(X, y)
-        labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+        labels = checked_labels(y)
+        X, _ = indexable(X, labels)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         weight = np.ones(_num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
         routed = self._routed(sample_weight, params)
-        proba, rows = self._probabilities(X, labels, routed)
+        found, rows = self._left_out(X, labels, routed)
         self.classes_ = self.estimator_.classes_
         self.reject_label_ = self._checked_reject_label()
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self._choose(proba, labels[rows], weight[rows])
+        self._choose(found, labels[rows], weight[rows])
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class, or the reject label.
+        """What the estimator predicts, or the reject label.
 
         Parameters
         ----------
@@ -218,11 +228,11 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         -------
         array of shape (n_samples,)
         """
-        proba = self.predict_proba(X)
-        predicted = self.classes_[proba.argmax(axis=1)]
+        check_is_fitted(self)
+        predicted, confidence = answers(self.estimator_, X)
         if self.reject_label_ is None:
-            return np.asarray(predicted)
-        return labels_with_rejection(predicted, proba.max(axis=1) < self.threshold_, self.reject_label_)
+            return predicted
+        return labels_with_rejection(predicted, confidence < self.threshold_, self.reject_label_)
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the estimator, rejected or not.
@@ -249,7 +259,8 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         -------
         array of bool of shape (n_samples,)
         """
-        return np.asarray(self.predict_proba(X).max(axis=1) < self.threshold_)
+        check_is_fitted(self)
+        return np.asarray(answers(self.estimator_, X)[1] < self.threshold_)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Routing of ``fit``'s metadata: to the estimator, the splitter, and the weights here."""
@@ -260,6 +271,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return router
 
     def _check_rules(self) -> None:
+        check_instance(self.estimator)
         given = [name for name in RULES if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError(f"Give one of {', '.join(RULES)}, not several: got {' and '.join(given)}.")
@@ -279,23 +291,26 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             return params, {}
         return fit_parameters(self.estimator, sample_weight, params), {}
 
-    def _probabilities(
+    def _left_out(
         self, X: Any, y: NDArray[Any], routed: tuple[dict, dict]
-    ) -> tuple[Array | None, NDArray[np.intp]]:
-        """Fit; probabilities of points not trained on, and their row numbers."""
+    ) -> tuple[Answers | None, NDArray[np.intp]]:
+        """Fit; answers to points not trained on and their confidence, and their row numbers."""
         fit_params, split_params = routed
         rows = np.arange(len(y))
         if isinstance(self.cv, str):
             check_is_fitted(self.estimator)
             self.estimator_, self.fitted_on_ = self.estimator, "held-out"
-            return self.predict_proba(X), rows
+            return answers(self.estimator_, X), rows
         share = self.cv if isinstance(self.cv, RealNotInt) else None
         if self.cv is None:
             self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
-            found = leave_one_out_proba(self.estimator_)
-            self.fitted_on_ = "nothing" if found is None else "leave-one-out"
-            if found is not None or (self.target_risk is None and self.target_coverage is None):
-                return found, rows
+            proba = left_out_proba(self.estimator_)
+            self.fitted_on_ = "nothing" if proba is None else "left-out"
+            if proba is not None:
+                predicted = left_out_predictions(self.estimator_)
+                return (predicted, confidence_of(predicted, proba, self.estimator_.classes_)), rows
+            if self.target_risk is None and self.target_coverage is None:
+                return None, rows
             share = HELD_OUT
         if share is not None:
             return self._hold_out(X, y, fit_params, float(share))
@@ -303,42 +318,45 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _hold_out(
         self, X: Any, y: NDArray[Any], fit_params: dict, share: float
-    ) -> tuple[Array, NDArray[np.intp]]:
+    ) -> tuple[Answers, NDArray[np.intp]]:
         seed = 0 if self.random_state is None else self.random_state
+        groups = fit_params.get("groups")
         split = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
-        train, test = next(split.split(np.zeros(len(y)), y))
+        if groups is not None:
+            split = StratifiedGroupKFold(max(2, round(1 / share)), shuffle=True, random_state=seed)
+        train, test = next(split.split(np.zeros(len(y)), y, groups))
         self.estimator_ = fitted_on_rows(self.estimator, X, y, train, fit_params)
         self.fitted_on_ = "held-out"
         X_test, _ = _safe_split(self.estimator_, X, y, test, train)
-        return self.predict_proba(X_test), test
+        return answers(self.estimator_, X_test), test
 
-    def _cross_validate(self, X: Any, y: NDArray[Any], fit_params: dict, split_params: dict) -> Array:
-        classes = np.unique(y)
-        proba = np.full((len(y), len(classes)), np.nan)
-        for train, test in check_cv(self.cv, y, classifier=True).split(X, y, **split_params):
+    def _cross_validate(self, X: Any, y: NDArray[Any], fit_params: dict, split_params: dict) -> Answers:
+        predicted, confidence = y.copy(), np.full(len(y), np.nan)
+        groups, cv = fit_params.get("groups"), self.cv
+        if groups is not None and (isinstance(cv, Integral) or not _routing_enabled()):
+            cv = StratifiedGroupKFold(int(cv)) if isinstance(cv, Integral) else cv
+            split_params = {"groups": groups}
+        for train, test in check_cv(cv, y, classifier=True).split(X, y, **split_params):
             model = fitted_on_rows(self.estimator, X, y, train, fit_params)
             X_test, _ = _safe_split(model, X, y, test, train)
-            part = np.zeros((len(test), len(classes)))
-            part[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X_test)
-            proba[test] = part
-        if np.isnan(proba).any():
+            predicted[test], confidence[test] = answers(model, X_test)
+        if np.isnan(confidence).any():
             raise ValueError("cv must predict every point: use a splitter whose test parts cover the data.")
         self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
         self.fitted_on_ = "cross-validation"
-        return proba
+        return predicted, confidence
 
     def _checked_reject_label(self) -> Any:
         if all(getattr(self, name) is None for name in RULES):
             return None
         return default_reject_label(self.classes_, self.reject_label)
 
-    def _choose(self, proba: Array | None, y: NDArray[Any], weight: Array) -> None:
+    def _choose(self, found: Answers | None, y: NDArray[Any], weight: Array) -> None:
         self.guaranteed_ = False
-        if proba is None:
+        if found is None:
             self.threshold_ = self._given_threshold()
             return
-        confidence = proba.max(axis=1)
-        predicted = self.classes_[proba.argmax(axis=1)]
+        predicted, confidence = found
         curve = risk_coverage_curve(y, predicted, confidence, sample_weight=weight)
         if self.target_risk is not None:
             self.threshold_ = self._for_risk(predicted != y, confidence, weight)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from bayes_svm.decision.labels import answers
 from bayes_svm.decision.risk_coverage import RiskCoverageCurve, risk_coverage_curve
 
 __all__ = ["coverage_scorer", "neg_area_risk_coverage_scorer", "neg_selective_risk_scorer"]
@@ -80,6 +80,5 @@ def neg_area_risk_coverage_scorer(
 
 
 def _curve(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> RiskCoverageCurve:
-    proba = np.asarray(estimator.predict_proba(X))
-    predicted = np.asarray(estimator.classes_)[proba.argmax(axis=1)]
-    return risk_coverage_curve(y, predicted, proba.max(axis=1), sample_weight=sample_weight)
+    predicted, confidence = answers(estimator, X)
+    return risk_coverage_curve(y, predicted, confidence, sample_weight=sample_weight)

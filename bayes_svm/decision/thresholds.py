@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from bayes_svm.confusion import Confusion, PerClass
 from bayes_svm.decision.costs import offsets_for
 from bayes_svm.decision.curve import ThresholdCurve
 from bayes_svm.decision.objective import Objective
-from bayes_svm.machine import checked_weights, encode_classes
+from bayes_svm.machine import checked_labels, checked_weights, encode_classes
 
 __all__ = ["Threshold", "choose_threshold"]
 
@@ -103,7 +103,7 @@ def choose_threshold(
     n_bootstrap: int = 0,
     random_state: Any = None,
 ) -> Threshold:
-    r"""Choose where to cut decision values, best ones the model did not see: leave-one-out values.
+    r"""Choose where to cut decision values, best ones the model did not see: left-out values.
 
     .. math:: \hat y_i = +1 \iff f_i \ge t, \qquad t = \arg\max_t \; \mathrm{objective}(t)
 
@@ -115,7 +115,7 @@ def choose_threshold(
     y : array of shape (n_samples,)
         Labels; the larger of two is positive.
     decision_values : array of shape (n_samples,) or (n_samples, n_classes)
-        ``loo_decision_values_`` of a :class:`~bayes_svm.BayesSVC`, or any scores, probabilities
+        ``left_out_decision_values_`` of a :class:`~bayes_svm.BayesSVC`, or any scores, probabilities
         included. More than two classes get a threshold each, one class against the rest.
     objective : {"f_beta", "precision", "recall", "cost", "rate", "break_even"}, default="f_beta"
         * "f_beta": largest ``F_beta``.
@@ -171,9 +171,9 @@ def choose_threshold(
     >>> from bayes_svm import BayesSVC, choose_threshold
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = BayesSVC().fit(scale(X), y)
-    >>> chosen = choose_threshold(y, model.loo_decision_values_, "precision", at_least=0.99)
+    >>> chosen = choose_threshold(y, model.left_out_decision_values_, "precision", at_least=0.99)
     >>> round(chosen.precision, 3), round(chosen.recall, 3)
-    (0.991, 0.919)
+    (0.991, 0.916)
 
     The threshold plugs into scikit-learn:
 
@@ -185,7 +185,7 @@ def choose_threshold(
     """
     if n_bootstrap < 0 or n_bootstrap == 1:
         raise ValueError(f"n_bootstrap={n_bootstrap!r} must be 0, or at least 2 for a standard error.")
-    y, values = column_or_1d(y), _checked_values(decision_values)
+    y, values = checked_labels(y), _checked_values(decision_values)
     check_consistent_length(y, values)
     weight = checked_weights(sample_weight, values[:, None] if values.ndim == 1 else values)
     classes, numbers = encode_classes(y, weight)

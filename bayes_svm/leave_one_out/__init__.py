@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils import check_array
 
+from bayes_svm._meta import check_jobs
 from bayes_svm._threads import one_blas_thread
-from bayes_svm.leave_one_out.folds import group_numbers
-from bayes_svm.leave_one_out.readings import Wanted, plan_of_groups, plan_of_rows, read_rows
-from bayes_svm.leave_one_out.result import LeaveOneOut, combined
+from bayes_svm.leave_one_out.folds import fold_numbers, group_numbers
+from bayes_svm.leave_one_out.leaving import Leaving, groups_alone, rows_alone
+from bayes_svm.leave_one_out.readings import Plan, Readings, Wanted, read_parts
+from bayes_svm.leave_one_out.result import STATUSES, LeaveOneOut, combined
 from bayes_svm.machine import Machine, machine_of, step_limit, with_narrow_indices
 from bayes_svm.solution import DualSolution
 
-__all__ = ["LeaveOneOut", "leave_one_out", "read_machine", "warn_if_inexact"]
+__all__ = ["LeaveOneOut", "by_row", "leave_one_out", "read_machine", "warn_if_inexact", "whole_readings"]
+
+Array = NDArray[np.float64]
 
 METHODS = ("path", "certified", "warm", "retrain")
 
@@ -98,7 +103,7 @@ def leave_one_out(
         For an unknown method, options that exclude each other, folds that do not partition
         the rows, or data that the estimator cannot be trained on.
     TypeError
-        If the estimator is not one of those above.
+        If the estimator is not one of those above, or ``n_jobs`` is no number.
     MemoryError
         If the kernel matrix, the tableau, or the values asked for besides do not fit.
 
@@ -128,6 +133,7 @@ def leave_one_out(
     """
     if method not in METHODS:
         raise ValueError(f"method={method!r} is not one of {METHODS}.")
+    check_jobs(n_jobs)
     with one_blas_thread():
         one_vs_one = isinstance(estimator, SVC)
         machine, solutions = machine_of(estimator, X, y, sample_weight, one_vs_one=one_vs_one)
@@ -142,8 +148,11 @@ def leave_one_out(
             report=_report if verbose else None,
         )
         _check_options(machine, wanted, at, groups, cv)
-        numbers = group_numbers(X, y, groups, cv)
-        values = read_machine(machine, solutions, wanted, groups=numbers, at=_checked_at(machine, at))
+        numbers = group_numbers(groups, len(machine.y))
+        if cv is not None:
+            numbers = fold_numbers(machine.X, y, numbers, cv, "cv")
+        leaving = rows_alone(machine) if numbers is None else groups_alone(machine, numbers)
+        values, _ = read_machine(machine, solutions, leaving, wanted, at=_checked_at(machine, at))
         return combined(values, estimator) if machine.one_vs_one else values
 
 
@@ -194,13 +203,8 @@ def warn_if_inexact(solution: DualSolution) -> None:
 
 
 def read_machine(
-    machine: Machine,
-    solutions: list[DualSolution],
-    wanted: Wanted,
-    *,
-    groups: NDArray[np.intp] | None = None,
-    at: Any = None,
-) -> LeaveOneOut:
+    machine: Machine, solutions: list[DualSolution], leaving: Leaving, wanted: Wanted, *, at: Any = None
+) -> tuple[LeaveOneOut, Array]:
     """Leave-one-out of solved problems: the part of :func:`leave_one_out` after the fit.
 
     Parameters
@@ -208,27 +212,53 @@ def read_machine(
     machine : Machine
     solutions : list of DualSolution
         One for each of the machine's problems.
+    leaving : Leaving
     wanted : Wanted
-    groups : array of shape (n_samples,), optional
-        Number of the group each row belongs to.
     at : array or CSR matrix of shape (n_at, n_features), optional
+
+    Returns
+    -------
+    LeaveOneOut
+    values : array of shape (n_parts,) or (n_parts, n_problems)
+        Decision value of each part of ``leaving``: a row that stands for copies in several cases
+        has several.
     """
     started = time.perf_counter()
-    train = [machine.values_on_rows(solution) for solution in solutions]
-    readings = []
+    found = []
     for k, solution in enumerate(solutions):
         problem = machine.problem(k)
-        plan = plan_of_rows(problem, machine.weight) if groups is None else plan_of_groups(problem, groups)
-        asked = [
-            machine.cross(problem, points) for points in (at, machine.X[plan.absent]) if points is not None
-        ]
-        readings.append(read_rows(problem, solution, train[k], plan, wanted, np.vstack(asked)))
-    names = ("values", "signs", "status", "events", "columns", "kkt_residual", "gap", "at")
-    columns = {name: _joined([getattr(reading, name) for reading in readings]) for name in names}
+        plan = Plan.of(problem, leaving)
+        absent = machine.X[leaving.part_row[plan.absent]]
+        cross = np.vstack([machine.cross(problem, points) for points in (at, absent) if points is not None])
+        whole = whole_readings(machine, solution, cross[: len(cross) - len(plan.absent)])
+        found.append(
+            (whole, read_parts(problem, solution, whole.take(leaving.part_row), plan, wanted, cross))
+        )
+    result = by_row(machine, leaving, found, time.perf_counter() - started)
+    values = _joined([parts.values for _, parts in found])
+    return (result if at is not None else replace(result, values_at=None)), values
+
+
+def whole_readings(machine: Machine, solution: DualSolution, cross: Array) -> Readings:
+    """What every row reads under the whole machine, and the points asked for besides."""
+    values = machine.values_on_rows(solution)
+    return Readings.of_whole(solution, values, cross @ solution.beta + solution.intercept)
+
+
+def by_row(
+    machine: Machine, leaving: Leaving, found: list[tuple[Readings, Readings]], seconds: float
+) -> LeaveOneOut:
+    """Readings of the rows from those of the whole machine and of the parts, a pair per problem.
+
+    A row of several copies, which leave in several cases, has the mean of their values and the least
+    exact status.
+    """
+    rows = [vars(_of_rows(leaving, whole, parts)) for whole, parts in found]
+    columns = {name: _joined([row[name] for row in rows]) for name in rows[0]}
     return LeaveOneOut(
         decision_values=columns["values"],
-        train_decision_values=_joined(train),
-        values_at=None if at is None else columns["at"],
+        train_decision_values=_joined([whole.values for whole, _ in found]),
+        values_at=columns["at"],
         status=columns["status"],
         events=columns["events"],
         kernel_columns=columns["columns"],
@@ -238,7 +268,29 @@ def read_machine(
         y=machine.y,
         predicted=_predicted(columns["signs"], columns["values"]),
         weight=machine.weight,
-        seconds=time.perf_counter() - started,
+        seconds=seconds,
+    )
+
+
+def _of_rows(leaving: Leaving, whole: Readings, parts: Readings) -> Readings:
+    if leaving.part_each:
+        return Readings(
+            **{name: leaving.rows_of(values, getattr(whole, name)) for name, values in vars(parts).items()}
+        )
+    values = leaving.row_means(parts.values, whole.values)
+    signs = leaving.row_means(parts.signs, whole.signs)
+    rank = {status: number for number, status in enumerate(STATUSES)}
+    ranked = [np.array([rank[one] for one in readings.status.tolist()]) for readings in (parts, whole)]
+    largest = {
+        name: leaving.row_largest(getattr(parts, name), getattr(whole, name))
+        for name in ("events", "columns", "kkt_residual", "gap")
+    }
+    return Readings(
+        values=values,
+        signs=np.where(np.isnan(values), signs, np.sign(values)),
+        status=np.array(STATUSES)[leaving.row_largest(*ranked)],
+        at=leaving.row_means(parts.at, whole.at),
+        **largest,
     )
 
 

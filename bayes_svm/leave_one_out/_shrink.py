@@ -32,6 +32,8 @@ class Cases(NamedTuple):
     moves: Array  # change of its beta over the whole path, from the perturbed base
     exact_moves: Array  # the same at the exact targets
     keeps: Mask  # whether it keeps a part of its bound
+    stays: Mask  # whether that part is all it uses: it is not moved, but its bound is
+    bound: Array  # signed bound of beta that it keeps
     directions: Array  # (n_paths, m + 1) rates of the positions due to the members at a bound
     watched: Numbers  # row whose sign alone is wanted, -1 where the value is
     signs: Array  # its label
@@ -69,8 +71,21 @@ class Room(NamedTuple):
 
 
 @inlined
+def _exchange_bounds(base, cases, p):
+    """Give the members of path p that stay the bounds they keep; a second call gives them back."""
+    for j in range(cases.start[p], cases.start[p + 1]):
+        k = cases.rows[j]
+        if cases.stays[j] and k >= 0:
+            bounds = base.upper if cases.bound[j] > 0.0 else base.lower
+            bounds[k], cases.bound[j] = cases.bound[j], bounds[k]
+
+
+@inlined
 def _begin(base, cases, p, start, state, goal):
-    """Put the state to the base and take the members out of play; returns the length of ``changed``."""
+    """Put the state to the base and take the members that move out of play.
+
+    Returns the length of ``changed``.
+    """
     for k in range(state.position.shape[0]):
         # Element by element: slices and array expressions compile to far more code.
         state.position[k], state.is_in[k] = start.position[k], base.is_in[k]
@@ -79,7 +94,10 @@ def _begin(base, cases, p, start, state, goal):
     n_changed = np.int64(0)
     for j in range(cases.start[p], cases.start[p + 1]):
         k = cases.rows[j]
-        if k >= 0:
+        if k >= 0 and cases.stays[j]:
+            if base.is_in[k]:
+                state.low[k], state.high[k] = base.lower[k], base.upper[k]
+        elif k >= 0:
             if base.is_in[k]:
                 n_changed = toggle(k, state.is_in, state.changed, n_changed)
                 state.position[k], goal[k] = 0.0, cases.moves[j]
@@ -127,7 +145,7 @@ def _exact_change(base, cases, p, time, start, state, n_changed, n_events, direc
         weights[a] = goal - direction[k]
     for j in range(cases.start[p], cases.start[p + 1]):
         for a in range(n_changed):
-            if changed[a] == cases.rows[j] and base.is_in[changed[a]]:
+            if changed[a] == cases.rows[j] and base.is_in[changed[a]] and not cases.stays[j]:
                 weights[a] = time * cases.exact_moves[j] - direction[changed[a]]
     solve_factorised(A, pivots, weights, n_changed)
     combine(base.W, direction, changed, weights, n_changed, rate)
@@ -145,7 +163,7 @@ def _exact_change(base, cases, p, time, start, state, n_changed, n_events, direc
         else:
             change[k], residual[k] = weights[a], 0.0
     for j in range(cases.start[p], cases.start[p + 1]):
-        if cases.rows[j] >= 0:
+        if cases.rows[j] >= 0 and not cases.stays[j]:
             change[cases.rows[j]] = time * cases.exact_moves[j]
     return rate[rate.shape[0] - 1]
 
@@ -163,10 +181,10 @@ def _wrong_side(state, residual):
 
 @inlined
 def _kept_parts(cases, p, residual):
-    """Violation of the members that keep a part of their bound: they are to be at it."""
+    """Violation of the members that moved to a part of their bound: they are to be at it."""
     worst = 0.0
     for j in range(cases.start[p], cases.start[p + 1]):
-        if cases.keeps[j] and cases.rows[j] >= 0:
+        if cases.keeps[j] and not cases.stays[j] and cases.rows[j] >= 0:
             # Its beta went inwards, against its label; it must not want to go on.
             inwards = residual[cases.rows[j]] if cases.moves[j] < 0.0 else -residual[cases.rows[j]]
             worst = max(worst, inwards)
@@ -175,9 +193,13 @@ def _kept_parts(cases, p, residual):
 
 @compiled
 def shrink_each(base, cases, start, max_events, margin, state, scratch, room, ends):
-    """Run each path from the perturbed base, and write where it ends."""
+    """Run each path from the perturbed base, and write where it ends.
+
+    ``base`` has bounds of its own, which change while a path is followed.
+    """
     goal, drift, direction = room
     for p in range(cases.watched.shape[0]):
+        _exchange_bounds(base, cases, p)
         n_changed = _begin(base, cases, p, start, state, goal)
         needed = 0.0
         for j in range(cases.start[p], cases.start[p + 1]):
@@ -200,3 +222,4 @@ def shrink_each(base, cases, start, max_events, margin, state, scratch, room, en
         ends.kkt[p] = _wrong_side(state, scratch.wait)
         if ends.outcomes[p] != SETTLED:
             ends.kkt[p] = max(ends.kkt[p], _kept_parts(cases, p, scratch.wait))
+        _exchange_bounds(base, cases, p)

@@ -81,13 +81,11 @@ class Paths:
         The batches, and with them all sums, are the same at any ``n_jobs``.
         """
         outcomes = Outcomes.open(removals, len(self.cross))
-        moving = _excess(self._base.exact_beta, removals) > 0
-        # A point that keeps more of its bound than it uses is not moved, but its bound is: such
-        # cases have a tableau of their own.
-        own = removals.any_member(~moving & (removals.rest > 0))
+        shared = np.arange(len(removals))
         if not removals.single:
-            own |= np.bincount(removals.case, weights=moving, minlength=len(removals)) > MANY_MEMBERS
-        shared = np.flatnonzero(~own)
+            moving = _excess(self._base.exact_beta, removals) > 0
+            moves = np.bincount(removals.case, weights=moving, minlength=len(removals))
+            shared = np.flatnonzero(moves <= MANY_MEMBERS)
         base, rows, sign_only = self._base, self._rows, self.sign_only
         first = self.solution.tie_break
         for tie_break in (first, *(less for less in TIE_BREAKS if less < first)):
@@ -168,8 +166,10 @@ def _run_batch(
             outcomes=np.zeros(n_paths, dtype=np.int64),
             kkt=np.zeros(n_paths),
         )
+        # Bounds change for a path: other threads have the same base.
+        loop = rows.loop._replace(lower=rows.loop.lower.copy(), upper=rows.loop.upper.copy())
         shrink_each(
-            rows.loop, cases, rows.start, MAX_EVENTS, MARGIN, _blank_state(m),
+            loop, cases, rows.start, MAX_EVENTS, MARGIN, _blank_state(m),
             scratch(m, CAPACITY), Room(np.zeros(m + 1), np.zeros(m), np.empty(m + 1)), ends,
         )  # fmt: skip
         return verify(base, rows, removals, cases, ends, cross)
@@ -190,8 +190,9 @@ def _cases(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> C
     """The moves of the members, and the rates that those at a bound give all positions."""
     points = removals.points
     label, place = base.problem.label[points], rows.position[points]
-    moves = -label * np.maximum(0.0, _excess(base.beta, removals))
     exact_moves = -label * np.maximum(0.0, _excess(base.exact_beta, removals))
+    stays = (removals.rest > 0) & (exact_moves == 0)
+    moves = np.where(stays, 0.0, -label * np.maximum(0.0, _excess(base.beta, removals)))
     heads = removals.start[:-1]
     watched, steepest = np.full(len(heads), -1), np.zeros(len(heads))
     if sign_only:
@@ -204,6 +205,8 @@ def _cases(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> C
         moves=moves,
         exact_moves=exact_moves,
         keeps=removals.rest > 0,
+        stays=stays,
+        bound=label * removals.rest,
         directions=_directions(base, rows, removals, place, moves),
         watched=watched,
         signs=label[heads],

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm.leave_one_out.certified import leave_out_signs
+from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.leave_one_out.path import BATCH, Paths
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import settle_at_once
-from bayes_svm.problem import DualProblem, bound_slack, copies_of_weight
+from bayes_svm.problem import DualProblem, bound_slack
 from bayes_svm.solution import UNIQUE, DualSolution, intercept_interval
 
-__all__ = ["Plan", "Readings", "Wanted", "iterate_rows", "plan_of_groups", "plan_of_rows", "read_rows"]
+__all__ = ["Plan", "Readings", "Wanted", "iterate_parts", "read_parts"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-PART = 8 * BATCH  # cases between two reports of progress
+SECTION = 8 * BATCH  # cases between two reports of progress
 
 
 @dataclass(frozen=True)
@@ -52,28 +53,46 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Plan:
-    """The cases of a problem, and which of them, and which member in it, each row is.
+    """The cases of a :class:`Leaving` as one problem has them, and what each part of them is there.
 
     Parameters
     ----------
     removals : Removals
-    rows : array of shape (n_present,)
-        Rows that the problem has.
+    parts : array of shape (n_present,)
+        Parts whose rows the problem has.
     case, member : arrays of shape (n_present,)
         Their case, and their point's number among all members.
     absent, absent_case : arrays of shape (n_absent,)
-        Rows that the problem does not have, of weight 0 or of other classes, and the case of
-        the group they belong to.
+        Parts whose rows the problem does not have, of weight 0 or of other classes, and their case.
     """
 
     removals: Removals
-    rows: Indices
+    parts: Indices
     case: Indices
     member: Indices
-    absent: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    absent_case: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    absent: Indices
+    absent_case: Indices
 
-    def part(self, first: int, last: int) -> Plan:
+    @classmethod
+    def of(cls, problem: DualProblem, leaving: Leaving) -> Plan:
+        """What leaves a problem; parts of the same point leave as one member."""
+        n_points = len(problem.label)
+        point = problem.group[leaving.part_row]
+        parts = np.flatnonzero(point >= 0)
+        keys, member = np.unique(leaving.case[parts] * n_points + point[parts], return_inverse=True)
+        cases, points = np.divmod(keys, n_points)
+        removed = np.bincount(member, weights=leaving.removed[parts], minlength=len(keys))
+        number, case = np.unique(cases, return_inverse=True)
+        start = np.append(np.searchsorted(cases, number), len(cases))
+        bound = problem.bound[points]
+        rest = np.where(removed >= bound * (1 - 1e-12), 0.0, bound - removed)
+        absent = np.flatnonzero(point < 0)
+        # Of a case that the problem does not have nothing is left out: the whole machine stands.
+        absent = absent[np.isin(leaving.case[absent], number)]
+        absent_case = np.searchsorted(number, leaving.case[absent])
+        return cls(Removals(start, points, rest), parts, case[member], member, absent, absent_case)
+
+    def section(self, first: int, last: int) -> Plan:
         """The cases from ``first`` to ``last - 1``, numbered from 0."""
         if first == 0 and last == len(self.removals):
             return self
@@ -82,7 +101,7 @@ class Plan:
         theirs = np.flatnonzero((self.absent_case >= first) & (self.absent_case < last))
         return Plan(
             removals,
-            self.rows[mine],
+            self.parts[mine],
             self.case[mine] - first,
             self.member[mine] - self.removals.start[first],
             self.absent[theirs],
@@ -90,53 +109,11 @@ class Plan:
         )
 
 
-def plan_of_rows(problem: DualProblem, weight: Array) -> Plan:
-    """Each row a case: one copy of it, where its weight makes it several.
-
-    Rows of one point with the same weight share a case.
-    """
-    rows = np.flatnonzero(problem.group >= 0)
-    unit = problem.row_bound[rows] / copies_of_weight(weight[rows])
-    points = problem.group[rows]
-    order = np.lexsort((unit, points))
-    sorted_points, sorted_unit = points[order], unit[order]
-    new = np.ones(len(rows), dtype=bool)
-    new[1:] = (sorted_points[1:] != sorted_points[:-1]) | (sorted_unit[1:] != sorted_unit[:-1])
-    case = np.empty(len(rows), dtype=np.intp)
-    case[order] = np.cumsum(new) - 1
-    heads = order[new]
-    removals = Removals.of_points(points[heads], _rest(problem, points[heads], unit[heads]))
-    return Plan(removals, rows, case, case)
-
-
-def plan_of_groups(problem: DualProblem, groups: Indices) -> Plan:
-    """Each group of rows, given by its number, a case: all of its rows, with all their weight."""
-    rows = np.flatnonzero(problem.group >= 0)
-    pairs, member = np.unique(
-        np.column_stack([groups[rows], problem.group[rows]]), axis=0, return_inverse=True
-    )
-    member = member.ravel()
-    removed: Array = np.bincount(member, weights=problem.row_bound[rows]).astype(float)
-    number, case_of_member = np.unique(pairs[:, 0], return_inverse=True)
-    start = np.searchsorted(pairs[:, 0], np.append(number, np.iinfo(np.intp).max))
-    removals = Removals(start, pairs[:, 1], _rest(problem, pairs[:, 1], removed))
-    absent = np.flatnonzero(problem.group < 0)
-    absent = absent[np.isin(groups[absent], number)]  # of another group: nothing changes without it
-    absent_case = np.searchsorted(number, groups[absent])
-    return Plan(removals, rows, case_of_member.ravel()[member], member, absent, absent_case)
-
-
-def _rest(problem: DualProblem, points: Indices, removed: Array) -> Array:
-    """What each point keeps of its bound."""
-    bound = problem.bound[points]
-    return np.where(removed >= bound * (1 - 1e-12), 0.0, bound - removed)
-
-
 @dataclass(frozen=True)
 class Readings:
-    """Per row: value, its sign, status, events, kernel columns, KKT residual and relative gap.
+    """Per part: value, its sign, status, events, kernel columns, KKT residual and relative gap.
 
-    ``at`` has the decision values at the points asked for besides, shape (n_rows, n_at).
+    ``at`` has the decision values at the points asked for besides, shape (n_parts, n_at).
     """
 
     values: Array
@@ -148,9 +125,13 @@ class Readings:
     gap: Array
     at: Array
 
+    def take(self, which: Indices) -> Readings:
+        """Some of them."""
+        return Readings(**{name: values[which] for name, values in vars(self).items()})
+
     @classmethod
     def of_plan(cls, plan: Plan, outcomes: Outcomes) -> Readings:
-        """Outcomes handed out to the rows of a plan, first those it has, then the absent ones.
+        """Outcomes handed out to the parts of a plan, first those it has, then the absent ones.
 
         Of the points asked for besides, the last are the absent rows.
         """
@@ -168,11 +149,34 @@ class Readings:
             at=outcomes.at[case, :n_at],
         )
 
+    @classmethod
+    def of_values(cls, values: Array, status: NDArray[np.str_]) -> Readings:
+        """Values of which no more is known than their status: residual and gap are infinite."""
+        n, nothing = len(values), np.zeros(len(values), dtype=np.int64)
+        unknown = np.full(n, np.inf)
+        return cls(values, np.sign(values), status, nothing, nothing, unknown, unknown, np.empty((n, 0)))
 
-def read_rows(
+    @classmethod
+    def of_whole(cls, solution: DualSolution, values: Array, at: Array) -> Readings:
+        """What is read where nothing leaves: the values of the whole machine."""
+        n = len(values)
+        status = "inexact" if not solution.exact else "unchanged" if solution.stable else "unstable"
+        return cls(
+            values=values.copy(),
+            signs=np.sign(values),
+            status=np.full(n, status, dtype="<U10"),
+            events=np.zeros(n, dtype=np.int64),
+            columns=np.zeros(n, dtype=np.int64),
+            kkt_residual=np.full(n, solution.kkt_residual),
+            gap=np.full(n, solution.relative_gap),
+            at=np.tile(at, (n, 1)),
+        )
+
+
+def read_parts(
     problem: DualProblem,
     solution: DualSolution,
-    train_values: Array,
+    whole: Readings,
     plan: Plan,
     wanted: Wanted,
     cross: Array | None = None,
@@ -183,70 +187,50 @@ def read_rows(
     ----------
     problem : DualProblem
     solution : DualSolution
-    train_values : array of shape (n_samples,)
-        Decision values of all rows under ``solution``: what a row gets that the problem has not.
+    whole : Readings
+        Of every part under the whole machine: what a part gets that is in no case of the problem.
     plan : Plan
     wanted : Wanted
     cross : array of shape (n_at + n_absent, n_points), optional
-        Kernel values between points asked for besides, then the plan's absent rows, and the
-        points of the problem.
+        Kernel values between points asked for besides, then the rows of the plan's absent parts,
+        and the points of the problem.
     """
-    cross = np.empty((0, len(problem.label))) if cross is None else cross
-    whole = _of_whole(solution, train_values, cross[: len(cross) - len(plan.absent)])
-    for rows, part in iterate_rows(problem, solution, plan, wanted, cross=cross):
-        for name, values in vars(part).items():
-            getattr(whole, name)[rows] = values
+    for parts, found in iterate_parts(problem, solution, plan, wanted, cross=cross):
+        for name, values in vars(found).items():
+            getattr(whole, name)[parts] = values
     return whole
 
 
-def iterate_rows(
+def iterate_parts(
     problem: DualProblem,
     solution: DualSolution,
     plan: Plan,
     wanted: Wanted,
     *,
-    rows: Indices | None = None,
+    parts: Indices | None = None,
     cross: Array | None = None,
 ) -> Iterator[tuple[Indices, Readings]]:
-    """Readings of the rows of a plan, part after part, each with the rows it is for.
+    """Readings of the parts of a plan, section after section, each with the parts it is for.
 
-    The parts, and with them the values to the last bit, are those of the plan: where only some
-    ``rows`` are asked for, parts that contain none of them are passed over.
+    The sections, and with them the values to the last bit, are those of the plan: where only some
+    ``parts`` are asked for, sections that contain none of them are passed over.
     """
     cross = np.empty((0, len(problem.label))) if cross is None else cross
     finder = _Finder(problem, solution, wanted, cross)
     n_cases, n_at = len(plan.removals), len(cross) - len(plan.absent)
-    for first in range(0, n_cases, PART):
-        part = plan.part(first, min(first + PART, n_cases))
-        everyone = np.concatenate([part.rows, part.absent])
-        if rows is not None and not np.isin(everyone, rows).any():
+    for first in range(0, n_cases, SECTION):
+        section = plan.section(first, min(first + SECTION, n_cases))
+        everything = np.concatenate([section.parts, section.absent])
+        if parts is not None and not np.isin(everything, parts).any():
             continue
-        outcomes = finder.outcomes(part.removals)
-        if len(part.absent) < len(plan.absent):
-            # All absent rows were asked for in every case; each part keeps its own.
-            own = n_at + np.flatnonzero(np.isin(plan.absent, part.absent))
+        outcomes = finder.outcomes(section.removals)
+        if len(section.absent) < len(plan.absent):
+            # All absent rows were asked for in every case; each section keeps its own.
+            own = n_at + np.flatnonzero(np.isin(plan.absent, section.absent))
             outcomes = replace(outcomes, at=outcomes.at[:, np.concatenate([np.arange(n_at), own])])
-        yield everyone, Readings.of_plan(part, outcomes)
+        yield everything, Readings.of_plan(section, outcomes)
         if wanted.report is not None:
-            wanted.report(first + len(part.removals), n_cases)
-
-
-def _of_whole(solution: DualSolution, train_values: Array, cross: Array) -> Readings:
-    """What rows get that are not in the problem: the values of the whole machine."""
-    n = len(train_values)
-    at = np.empty((n, len(cross)))
-    at[:] = cross @ solution.beta + solution.intercept
-    status = "inexact" if not solution.exact else "unchanged" if solution.stable else "unstable"
-    return Readings(
-        values=train_values.copy(),
-        signs=np.sign(train_values),
-        status=np.full(n, status, dtype="<U10"),
-        events=np.zeros(n, dtype=np.int64),
-        columns=np.zeros(n, dtype=np.int64),
-        kkt_residual=np.full(n, solution.kkt_residual),
-        gap=np.full(n, solution.relative_gap),
-        at=at,
-    )
+            wanted.report(first + len(section.removals), n_cases)
 
 
 class _Finder:

@@ -12,13 +12,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.svm import SVC
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from bayes_svm.confusion import Confusion, PerClass, decisions_per_class
 
-__all__ = ["LeaveOneOut", "combined"]
+__all__ = ["STATUSES", "LeaveOneOut", "combined"]
 
 Array = NDArray[np.float64]
+
+# From the best to the least that is known of a value.
+STATUSES = (
+    "unchanged", "path", "settled", "certified", "converged", "re-trained", "unstable", "one-class",
+    "inexact",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,8 +75,11 @@ class LeaveOneOut:
     weight : array of shape (n_samples,)
     seconds : float
         Wall time.
-    in_pairs : bool
-        Whether classes were taken in pairs.
+    jointly : bool
+        Whether each point is decided for one class, as of classes taken in pairs or by a link's
+        probabilities, and not for or against each class by a machine of its own.
+    proba : array of shape (n_samples, n_classes), optional
+        Probabilities that a link makes of the values.
     """
 
     decision_values: Array
@@ -85,7 +95,8 @@ class LeaveOneOut:
     predicted: NDArray[np.intp]
     weight: Array = field(repr=False)
     seconds: float
-    in_pairs: bool = False
+    jointly: bool = False
+    proba: Array | None = field(default=None, repr=False)
 
     @property
     def seconds_per_event(self) -> float:
@@ -107,7 +118,7 @@ class LeaveOneOut:
         """Positive where a class is decided for: each one-versus-rest machine decides by itself."""
         if len(self.classes) == 2:
             return np.where(self.predicted == 1, 1.0, -1.0)
-        if not self.in_pairs:
+        if not self.jointly:
             return self.decision_values
         return np.where(self.predicted[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
 
@@ -148,9 +159,10 @@ class LeaveOneOut:
         Parameters
         ----------
         metric : str or callable
-            Name of a scorer that needs labels or decision values ("roc_auc",
-            "balanced_accuracy", ...), or a scorer ``metric(estimator, X, y)``; where the rows'
-            weights differ it is also given ``sample_weight``.
+            Name of a scorer ("roc_auc", "balanced_accuracy", ...), or a scorer
+            ``metric(estimator, X, y)``; where the rows' weights differ it is also given
+            ``sample_weight``. Probabilities ("neg_log_loss", ...) are known of ``left_out_`` of a
+            :class:`~bayes_svm.BayesSVC`.
 
         Returns
         -------
@@ -182,6 +194,11 @@ class _LeftOutClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: NDArray[np.intp]) -> NDArray[Any]:
         return np.asarray(self.result.predictions[X[:, 0]])
 
+    @available_if(lambda self: self.result.proba is not None)
+    def predict_proba(self, X: NDArray[np.intp]) -> Array:
+        assert self.result.proba is not None
+        return self.result.proba[X[:, 0]]
+
 
 def combined(pairs: LeaveOneOut, estimator: SVC) -> LeaveOneOut:
     """Values of the pairs of classes combined as the SVC does."""
@@ -197,7 +214,7 @@ def combined(pairs: LeaveOneOut, estimator: SVC) -> LeaveOneOut:
         decision_values=values,
         train_decision_values=train,
         predicted=votes.argmax(axis=1),
-        in_pairs=True,
+        jointly=True,
     )
 
 

@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayes_svm._memory import require_bytes
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.calibration import fit_sigmoid
-from bayes_svm.kernels import KERNEL_NAMES, Kernel, resolve_gamma
-from bayes_svm.links import Link, class_log_odds, fit_links, log_probabilities
+from bayes_svm.kernels import KERNEL_NAMES, Kernel, largest_entry
+from bayes_svm.links import Link, class_log_odds, log_probabilities
 from bayes_svm.machine import checked_square, checked_weights, with_narrow_indices
 from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult, minimise
 from bayes_svm.multivariate.losses import LOSS_NAMES, RANKING_LOSSES, loss_of
@@ -38,6 +38,7 @@ from bayes_svm.multivariate.tasks import Task, check_dask, named, task_of, thres
 __all__ = ["MultivariateSVC"]
 
 Array = NDArray[np.float64]
+LARGEST_FEATURE = 1e100  # whose fourth power, with room for sums, is a number
 SMOOTHING = 1.0  # Platt's: the values come from folds
 
 
@@ -231,6 +232,12 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         if self.kernel == "precomputed":
             checked_square(X, X.shape[1])
+        largest = largest_entry(X)
+        if largest > LARGEST_FEATURE:
+            raise ValueError(
+                f"X holds features of up to {largest:.3g}, whose products leave double precision: scale "
+                "them, with sklearn.preprocessing.StandardScaler say."
+            )
         return X, y
 
     def _refuse_dask_kernel(self) -> None:
@@ -270,9 +277,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         require_bytes(
             2 * 8 * X.shape[0] ** 2, f"The kernel matrix of {X.shape[0]:,} rows", "Use kernel='linear'."
         )
-        self._kernel = Kernel(
-            self.kernel, gamma=resolve_gamma(self.gamma, X, weight), degree=self.degree, coef0=self.coef0
-        )
+        self._kernel = Kernel.of(self, X, weight)
         self._rows = None if self.kernel == "precomputed" else X
         gram = X + 0.0 if self.kernel == "precomputed" else self._kernel.gram(X)
         gram += self.intercept_scaling**2
@@ -329,15 +334,11 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
             values[test] = part._values(X[test][:, columns])
         if np.isnan(values).any():
             raise ValueError("cv leaves rows out of every fold: it must hold each row out once.")
-        if task.numbers is None:
-            self._links: list[Link] = [
-                fit_sigmoid(values[:, j], task.positive[:, j], weight, SMOOTHING)
-                for j in range(values.shape[1])
-            ]
-            return
-        single = values.shape[1] == 1
-        columns = values[:, 0] if single else values
-        self._links = fit_links("sigmoid", columns, task.numbers, weight, SMOOTHING)
+        # Trained for another measure, a machine is not undecided where it says 0.
+        self._links: list[Link] = [
+            fit_sigmoid(values[:, j], task.positive[:, j], weight, SMOOTHING, boundary=None)
+            for j in range(values.shape[1])
+        ]
 
     def _values(self, X: Any) -> Array:
         """Decision values, one column per problem."""

@@ -38,7 +38,7 @@ class Aims:
 
 @dataclass(frozen=True)
 class Decision:
-    """The threshold on the positive class's probability for an aim, and the rows' leave-one-out counts."""
+    """The threshold on the positive class's probability for an aim, and the rows' counts, left out."""
 
     aim: str
     reason: str | None  # why there is none
@@ -74,7 +74,7 @@ def check_aims(aims: Aims, n_classes: int) -> None:
 def decision_for(
     aims: Aims, labels: np.ndarray, classes: np.ndarray, probability: np.ndarray
 ) -> Decision | None:
-    """Threshold for the aim on leave-one-out probabilities."""
+    """Threshold for the aim on left-out probabilities."""
     aim = aims.decision
     if aim is None:
         return None

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from .record import ClassCount, Estimate, Machine, Model, Performance, Report, S
 
 __all__ = ["as_notes", "features_of", "make_report", "memory_advice", "refusals"]
 
+STANDARD_ERRORS = 3.0  # beyond which two estimates of one error differ
 METRICS = ("error", "recall", "precision", "f1")
 N_SURPRISING = 10
 N_VALUES = 4
@@ -42,27 +44,29 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
     with as_notes(notes), memory_advice(len(table.labels)):
         step("preparing the columns")
         features = features_of(table, settings)
-        step("fitting and leaving each row out")
+        step("fitting and leaving rows out")
         started = time.perf_counter()
         clf = _fitted(features, table.labels, settings)
-        probability, loo = np.asarray(clf.loo_proba_), clf.leave_one_out_
         seconds = time.perf_counter() - started
         step("estimating the error")
-        performance = _performance(clf, features, table.labels)
+        papers = _papers(clf, features, table.labels, notes)
     step("reading the probabilities")
-    labels, classes = table.labels, np.asarray(clf.classes_)
+    labels, classes, left_out = table.labels, np.asarray(clf.classes_), clf.left_out_
+    probability = np.asarray(clf.left_out_proba_)
     names, binary = [str(label) for label in classes], len(classes) == 2
-    predicted = probability.argmax(axis=1)
+    predicted = np.asarray(left_out.predicted)
     wrong = classes[predicted] != labels
-    confidence = probability.max(axis=1)
+    confidence = probability[np.arange(len(labels)), predicted]
     shown = [1] if binary else range(len(classes))
     return Report(
         Source(table.name, table.target, len(labels), table.frame.shape[1], tuple(dict.fromkeys(notes))),
-        _model(clf, features, labels, settings, loo.status, seconds),
+        _model(clf, features, labels, settings, left_out.status, seconds),
         names[1] if binary else None,
-        _share(int(wrong.sum()), len(wrong)),
-        performance,
-        () if binary else tuple(_row(name, (one,)) for name, one in zip(names, loo.confusions, strict=True)),
+        replace(_row("left out", left_out.confusions), error=_share(int(wrong.sum()), len(wrong))),
+        ()
+        if binary
+        else tuple(_row(name, (one,)) for name, one in zip(names, left_out.confusions, strict=True)),
+        papers,
         measures.reliability(
             *((probability[:, 1], labels == classes[1]) if binary else (confidence, ~wrong))
         ),
@@ -121,22 +125,41 @@ def refusals() -> Iterator[None]:
         raise InputError(f"the model could not be fitted: {' '.join(str(err).split())}") from err
 
 
-def _performance(clf: Any, features: np.ndarray, labels: np.ndarray) -> tuple[Performance, ...]:
-    from bayes_svm import span_estimate, xi_alpha
+def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]) -> tuple[Performance, ...]:
+    """What the estimators of the literature say of the signs of the decision values."""
+    from bayes_svm import leave_one_out, span_estimate, xi_alpha
     from bayes_svm.confusion import Confusion
 
-    loo, classes = clf.leave_one_out_, clf.classes_
-    values = np.asarray(loo.train_decision_values).reshape(len(labels), -1)
+    rows, classes = leave_one_out(clf, features, labels), clf.classes_
+    values = np.asarray(rows.train_decision_values).reshape(len(labels), -1)
     positives = classes[1:] if len(classes) == 2 else classes
     train = tuple(
         Confusion.from_decisions(labels == label, values[:, k]) for k, label in enumerate(positives)
     )
+    notes.extend(_disagreement(clf, rows))
     return (
         _row("training", train),
         _row("xi-alpha", xi_alpha(clf, features, labels).confusions),
         _row("span", span_estimate(clf, features, labels).confusions),
-        _row("exact leave-one-out", loo.confusions),
+        _row("exact leave-one-out", rows.confusions),
     )
+
+
+def _disagreement(clf: Any, rows: Any) -> list[str]:
+    """A note where single rows left out tell another error of the same machine than strata do."""
+    wrong_alone = rows.predicted != rows.y
+    values = np.asarray(clf.left_out_decision_values_)
+    decided = values > 0 if values.ndim == 1 else values.argmax(axis=1)
+    wrong_together = decided != rows.y
+    changed = np.count_nonzero(wrong_alone != wrong_together)
+    difference = np.count_nonzero(wrong_alone) - np.count_nonzero(wrong_together)
+    if abs(difference) <= STANDARD_ERRORS * np.sqrt(changed):  # of a difference of paired counts
+        return []
+    return [
+        f"With single rows left out {100 * wrong_alone.mean():.1f} % of the signs of the decision value are "
+        f"wrong, with strata {100 * wrong_together.mean():.1f} %: leaving a row out makes its class rarer, "
+        "which here counts for more than what the columns say. Strata keep the class ratio; trust them."
+    ]
 
 
 def _row(name: str, confusions: tuple[Any, ...]) -> Performance:

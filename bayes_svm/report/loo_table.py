@@ -1,4 +1,4 @@
-"""Leave-one-out of a table, row by row, as a CSV file: what the command `bayes-svm loo` writes."""
+"""The rows of a table left out, as a CSV file: what the command `bayes-svm loo` writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def write_loo(
     n_jobs: int | None = None,
     show: Callable[[str, int, int], None] = lambda name, done, total: None,
 ) -> str:
-    """Leave every row out and write the CSV; return lines that say what was found.
+    """Leave out every row, a stratum at a time, and write the CSV; return lines that say what was found.
 
     Values already in the partial file are not computed again, and the CSV is the same, byte for
     byte, as that of a run without interruption.
@@ -78,29 +78,27 @@ def write_loo(
     """
     from bayes_svm import BayesSVC
     from bayes_svm._threads import one_blas_thread
+    from bayes_svm.leave_one_out.leaving import strata
 
     notes = list(table.notes)
     with as_notes(notes), memory_advice(len(table.labels)), refusals(), one_blas_thread():
         features = features_of(table, settings)
-        clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma)
+        clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma, n_jobs=n_jobs)
         machine = clf._machine(features, table.labels, None)
+        leaving = strata(machine)
         found = Partial(
             partial_of(output),
             _fingerprint(features, table.labels, settings, version),
-            (len(table.labels), machine.n_problems),
+            (len(leaving.case), machine.n_problems),
         )
         show("fitting", found.n_known, found.values.size)
-        solutions = _solved(clf, machine)
-        show("leaving each row out", found.n_known, found.values.size)
-        for _ in _parts(machine, solutions, found, n_jobs):
-            show("leaving each row out", found.n_known, found.values.size)
-        text = _csv(clf, machine, solutions, table.labels, found)
+        clf._fit(machine, leaving, read=_resumable(found, show))
+        text = _csv(clf, table.labels)
     with keeps_values(output):
         complete_of(output).write_text(text, encoding="utf-8", newline="")
         os.replace(complete_of(output), output)
         partial_of(output).unlink(missing_ok=True)
-    wrong = _error(machine, found.values)
-    summary = f"{len(table.labels)} rows left out; leave-one-out error {wrong:.4f}\n"
+    summary = f"{len(table.labels)} rows left out, by strata; error {clf.left_out_.error:.4f}\n"
     return summary + "".join(f"note: {note}\n" for note in dict.fromkeys(notes))
 
 
@@ -111,49 +109,47 @@ def _fingerprint(features: np.ndarray, labels: np.ndarray, settings: Settings, v
     return digest.hexdigest()
 
 
-def _solved(clf: Any, machine: Any) -> list[Any]:
-    from bayes_svm.leave_one_out import warn_if_inexact
-    from bayes_svm.solution import solve
+def _resumable(found: Partial, show: Callable[[str, int, int], None]) -> Callable[..., Any]:
+    """Leave out what is not in the partial file, and keep it there part by part."""
 
-    solutions = [
-        solve(machine.problem(k), tol=clf.tol, max_iter=clf.max_iter) for k in range(machine.n_problems)
-    ]
-    for solution in solutions:
-        warn_if_inexact(solution)
-    return solutions
+    def read(machine: Any, solutions: list[Any], leaving: Any, wanted: Any) -> Any:
+        from bayes_svm.leave_one_out import by_row, whole_readings
+        from bayes_svm.leave_one_out.readings import Plan, Readings, iterate_parts
+
+        show("leaving rows out", found.n_known, found.values.size)
+        readings = []
+        for k, solution in enumerate(solutions):
+            problem = machine.problem(k)
+            plan = Plan.of(problem, leaving)
+            # A section may hold values that are known already: they are found again to the last bit.
+            for parts, part in iterate_parts(problem, solution, plan, wanted, parts=found.missing(k)):
+                found.add(k, parts, part.values, part.status)
+                show("leaving rows out", found.n_known, found.values.size)
+            whole = whole_readings(machine, solution, np.empty((0, len(problem.label))))
+            readings.append((whole, Readings.of_values(found.values[:, k], found.status[:, k])))
+        values = found.values[:, 0] if len(solutions) == 1 else found.values
+        return by_row(machine, leaving, readings, 0.0), values
+
+    return read
 
 
-def _parts(machine: Any, solutions: list[Any], found: Partial, n_jobs: int | None) -> Iterator[None]:
-    """Find the values that are missing; yields after each part of them."""
-    from bayes_svm.leave_one_out.readings import Wanted, iterate_rows, plan_of_rows
-
-    for k, solution in enumerate(solutions):
-        problem = machine.problem(k)
-        plan, wanted = plan_of_rows(problem, machine.weight), Wanted(n_jobs=n_jobs)
-        # A part may hold values that are known already: they are found again to the last bit.
-        for rows, part in iterate_rows(problem, solution, plan, wanted, rows=found.missing(k)):
-            found.add(k, rows, part.values, part.status)
-            yield
-
-
-def _csv(clf: Any, machine: Any, solutions: list[Any], labels: np.ndarray, found: Partial) -> str:
-    """The table: row, label, values, probabilities, status."""
-    from bayes_svm.links import class_log_odds, fit_links, log_probabilities
-
-    names = [str(name) for name in machine.classes]
+def _csv(clf: Any, labels: np.ndarray) -> str:
+    """The table: row, label, values, probabilities, what is predicted, status."""
+    left_out, names = clf.left_out_, [str(name) for name in clf.classes_]
     binary = len(names) == 2
-    loo = found.values[:, 0] if binary else found.values
-    left_out = clf._left_out_uncertainty(machine, solutions)
-    links = fit_links(clf.link, loo, machine.y, machine.link_weight, clf.smoothing, left_out)
-    probability = np.exp(log_probabilities(class_log_odds(links, loo, left_out)))
-    whole = np.column_stack([machine.values_on_rows(solution) for solution in solutions])
     columns: dict[str, Any] = {"row": np.arange(1, len(labels) + 1), "label": labels}
     endings = [""] if binary else [f"_{name}" for name in names]
-    for title, values in (("decision_value", whole), ("loo_value", found.values)):
-        columns.update({title + ending: values[:, k] for k, ending in enumerate(endings)})
+    for title, values in (
+        ("decision_value", left_out.train_decision_values),
+        ("left_out_value", left_out.decision_values),
+    ):
+        per_class = values.reshape(len(labels), -1)
+        columns.update({title + ending: per_class[:, k] for k, ending in enumerate(endings)})
     shown = [1] if binary else range(len(names))
-    columns.update({f"probability_{names[k]}": probability[:, k] for k in shown})
-    columns.update({f"status{ending}": found.status[:, k] for k, ending in enumerate(endings)})
+    columns.update({f"probability_{names[k]}": clf.left_out_proba_[:, k] for k in shown})
+    columns["predicted"] = left_out.predictions
+    status = left_out.status.reshape(len(labels), -1)
+    columns.update({f"status{ending}": status[:, k] for k, ending in enumerate(endings)})
     text = io.StringIO()
     # Python's writer quotes a carriage return only where lines end with one; readers end lines there.
     returns = any("\r" in name for name in names)
@@ -163,9 +159,3 @@ def _csv(clf: Any, machine: Any, solutions: list[Any], labels: np.ndarray, found
     writer.writerow(columns)
     writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
     return text.getvalue()
-
-
-def _error(machine: Any, values: np.ndarray) -> float:
-    """Share of wrong decisions: by the sign for two classes, by the largest value for more."""
-    decided = values[:, 0] > 0 if values.shape[1] == 1 else values.argmax(axis=1)
-    return float(np.mean(decided != machine.y))

@@ -1,4 +1,4 @@
-"""What leave-one-out probabilities are worth: plain arrays in, frozen results out."""
+"""What left-out probabilities are worth: plain arrays in, frozen results out."""
 
 from __future__ import annotations
 

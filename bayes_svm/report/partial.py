@@ -17,9 +17,9 @@ __all__ = ["Partial", "keeps_values"]
 
 
 class Partial:
-    """Leave-one-out values found so far, in memory and in a file that survives the process.
+    """Left-out values found so far, in memory and in a file that survives the process.
 
-    The file has a line that names what it is of, then one line per value: problem, row, value,
+    The file has a line that names what it is of, then one line per value: problem, part, value,
     status. It is not there before the first value is.
 
     Parameters
@@ -28,7 +28,7 @@ class Partial:
     fingerprint : str
         Of everything that the values depend on.
     shape : tuple of int
-        Number of rows, number of problems.
+        Number of parts of rows, number of problems.
 
     Attributes
     ----------
@@ -56,21 +56,21 @@ class Partial:
         return int(np.count_nonzero(self.status != ""))
 
     def missing(self, problem: int) -> NDArray[np.intp]:
-        """Rows without a value."""
+        """Parts without a value."""
         return np.flatnonzero(self.status[:, problem] == "")
 
     def add(
-        self, problem: int, rows: NDArray[np.intp], values: NDArray[np.float64], status: NDArray[np.str_]
+        self, problem: int, parts: NDArray[np.intp], values: NDArray[np.float64], status: NDArray[np.str_]
     ) -> None:
         """Keep some values."""
         lines = "".join(
-            f"{problem},{row},{value!r},{how}\n"
-            for row, value, how in zip(rows.tolist(), values.tolist(), status.tolist(), strict=True)
+            f"{problem},{part},{value!r},{how}\n"
+            for part, value, how in zip(parts.tolist(), values.tolist(), status.tolist(), strict=True)
         )
         with keeps_values(self.path), self.path.open("ab") as file:
             file.write((b"" if self._begun else self._header) + lines.encode())
         self._begun = True
-        self.values[rows, problem], self.status[rows, problem] = values, status
+        self.values[parts, problem], self.status[parts, problem] = values, status
 
     def _load(self) -> None:
         if not self.path.exists():
@@ -90,8 +90,8 @@ class Partial:
 
     def _take(self, line: str) -> None:
         try:
-            problem, row, value, status = line.split(",")
-            place = int(row), int(problem)
+            problem, part, value, status = line.split(",")
+            place = int(part), int(problem)
             self.values[place], self.status[place] = float(value), status
         except (ValueError, IndexError):
             raise InputError(f"{str(self.path)!r} is damaged: delete it to start over") from None

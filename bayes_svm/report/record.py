@@ -32,28 +32,29 @@ KEYS = {
     "model.machines": "free and bounded support vectors, KKT residual, relative duality gap; `exact` and the "
     "reason if not",
     "model.gamma_value": "the kernel width in use; null for a linear kernel",
-    "model.statuses": "how the leave-one-out values were found: number of values by status",
-    "model.seconds": "wall time of the fit, leave-one-out included",
+    "model.statuses": "how the left-out values were found: number of values by status",
+    "model.seconds": "wall time of the fit, leaving out included",
     "positive": "the class that recall, precision and thresholds are about; null for more than two classes",
-    "prediction_error": "leave-one-out error of the most probable class, with its 95 % interval (Wilson)",
-    "performance": "error, recall, precision, F1 by four estimators, each {value, low, high} with a 95 % "
-    "interval; "
-    "averages over the classes, without intervals, for more than two classes",
-    "per_class": "exact leave-one-out error, recall, precision, F1 of each class against the rest (empty for "
-    "two classes)",
-    "reliability": "bins of the leave-one-out probability (positive class; most probable class for more than "
-    "two): "
-    "rows, mean prediction, observed share, Clopper-Pearson 95 % interval",
-    "scores": "log loss and Brier score of the leave-one-out probabilities, and of always predicting the "
+    "performance": "error, recall, precision, F1 of what the model predicts for each row when the row's "
+    "stratum (one row of the rarest class and its share of the others) is left out, each {value, low, high} "
+    "with a 95 % interval (Wilson); for more than two classes recall, precision and F1 are averages over "
+    "the classes, without intervals",
+    "per_class": "the same of each class against the rest (empty for two classes)",
+    "papers": "estimates of the literature, which are of the sign of the decision value and not of the "
+    "prediction: on the training rows, xi-alpha, span, exact leave-one-out of single rows; for more than two "
+    "classes averages over machines of one class against the rest",
+    "reliability": "bins of the left-out probability (positive class; most probable class for more than "
+    "two): rows, mean prediction, observed share, Clopper-Pearson 95 % interval",
+    "scores": "log loss and Brier score of the left-out probabilities, and of always predicting the "
     "base rates",
-    "thresholds": "precision and recall against the threshold on a class's leave-one-out probability, at "
+    "thresholds": "precision and recall against the threshold on a class's left-out probability, at "
     f"most {measures.MAX_POINTS} points each",
     "risk_coverage": "error rate among the rows kept, rejecting the least confident first; `area` is under "
     "that curve",
     "decision": "the threshold for --precision, --recall or --cost, and what the rows come to at it, each "
     "left out; null if not asked for; `reason` says why there is none",
     "rejection": "the confidence from which on the error stays below --max-risk: chosen as on held-out data "
-    "at 95 %, but on leave-one-out probabilities, for which that is no guarantee; null if not asked for",
+    "at 95 %, but on left-out probabilities, for which that is no guarantee; null if not asked for",
     "surprising": "the rows least expected under the others: `row` counts data rows from 1 (without the "
     "header), `probability` is that of their own label, `predicted` what the model would have said",
 }
@@ -157,9 +158,9 @@ class Report:
     source: Source
     model: Model
     positive: str | None
-    prediction_error: Estimate
-    performance: tuple[Performance, ...]
+    performance: Performance
     per_class: tuple[Performance, ...]
+    papers: tuple[Performance, ...]
     reliability: measures.Reliability
     scores: measures.Scores
     thresholds: tuple[measures.ThresholdCurve, ...]

@@ -25,7 +25,7 @@ ESTIMATORS = {
     "training": "on the rows it learned from: too hopeful",
     "xi-alpha": "a quick, usually pessimistic estimate from the trained model (Joachims)",
     "span": "a sharper approximation of leaving one out (Vapnik and Chapelle)",
-    "exact leave-one-out": "each row judged by a model that never saw it: the number to trust",
+    "exact leave-one-out": "every row left out in turn, exactly",
 }
 STATUSES = {
     "unchanged": "did not matter to the model, so leaving it out changes nothing",
@@ -75,7 +75,11 @@ def to_text(report: Report) -> str:
     counts = ", ".join(f"{_plain(one.label)} {one.n}" for one in model.classes[:6])
     counts += ", ..." if len(model.classes) > 6 else ""
     gamma = "" if model.gamma_value is None else f", gamma={number(model.gamma_value)}"
-    about = f"positive class: {_plain(report.positive)}" if report.positive else "averages over the classes"
+    about = (
+        f"positive class: {_plain(report.positive)}"
+        if report.positive
+        else "recall, precision and F1 are averages over the classes; the papers' errors, too"
+    )
     head = [
         f"{_plain(source.name, 80)}: {source.n_rows} rows, {counted(source.n_columns, 'column')}; {counts}",
         f"BayesSVC(C={number(model.C)}, kernel={model.kernel}{gamma}): {model.n_support} support vectors, "
@@ -83,13 +87,13 @@ def to_text(report: Report) -> str:
         f"95 % intervals in parentheses; {about}",
         "",
     ]
-    rows = [["", "error", "recall", "precision", "F1"], *map(_text_row, report.performance)]
+    rows = [["", "error", "recall", "precision", "F1"], _text_row(report.performance)]
     if report.per_class:
-        rows += [["exact, by class", "", "", "", ""], *map(_text_row, report.per_class)]
+        rows += [["by class", "", "", "", ""], *map(_text_row, report.per_class)]
+    rows += [["estimates of papers, of the sign", "", "", "", ""], *map(_text_row, report.papers)]
     scores = report.scores
     tail = [
         "",
-        f"predicted class wrong, leave-one-out: {_text_cell(report.prediction_error)}",
         f"log loss {number(scores.log_loss)} (base rates {number(scores.base_log_loss)}), "
         f"Brier score {number(scores.brier)} (base rates {number(scores.base_brier)}), "
         f"area under risk-coverage {number(report.risk_coverage.area)}",
@@ -147,7 +151,7 @@ def counted(n: int, noun: str) -> str:
 
 
 def _panels(report: Report) -> Sequence[Any]:
-    """Return the curves to draw: all, or those of the classes with the lowest exact F1."""
+    """Return the curves to draw: all, or those of the classes with the lowest F1."""
     if len(report.thresholds) <= MAX_PANELS:
         return report.thresholds
     f1 = {row.name: row.f1.value for row in report.per_class}

@@ -124,16 +124,16 @@ def test_chows_rule(rule):
 
 def test_leave_one_out_probabilities_are_used_and_labelled_heuristic():
     model = RejectOptionClassifier(BayesSVC(C=0.1), target_risk=0.12).fit(X, Y)
-    assert model.fitted_on_ == "leave-one-out"
+    assert model.fitted_on_ == "left-out"
     assert not model.guaranteed_
-    proba = model.estimator_.loo_proba_
+    proba = model.estimator_.left_out_proba_
     accepted = proba.max(axis=1) >= model.threshold_
     assert model.coverage_ == pytest.approx(accepted.mean())
     assert model.selective_risk_ == pytest.approx(np.mean(proba.argmax(axis=1)[accepted] != Y[accepted]))
     assert 0 < model.coverage_ < 1
     assert model.selective_risk_ < 0.12
     piped = RejectOptionClassifier(make_pipeline(StandardScaler(), BayesSVC(C=0.1)), target_coverage=0.8)
-    assert piped.fit(X, Y).fitted_on_ == "leave-one-out"
+    assert piped.fit(X, Y).fitted_on_ == "left-out"
 
 
 def test_target_coverage_is_met_as_closely_as_ties_allow():
@@ -230,7 +230,7 @@ def test_classifiers_without_probabilities_are_refused():
 def test_weights_count_and_are_refused_where_they_break_the_guarantee():
     weight = np.arange(len(Y)) % 3
     model = RejectOptionClassifier(BayesSVC(C=0.1), target_coverage=0.7).fit(X, Y, sample_weight=weight)
-    accepted = model.estimator_.loo_proba_.max(axis=1) >= model.threshold_
+    accepted = model.estimator_.left_out_proba_.max(axis=1) >= model.threshold_
     assert model.coverage_ == pytest.approx(np.average(accepted, weights=weight))
     with pytest.raises(ValueError, match="counts points"):
         RejectOptionClassifier(LogisticRegression(), target_risk=0.2).fit(X, Y, sample_weight=weight)
@@ -255,7 +255,8 @@ def test_metadata_is_routed():
 def test_precomputed_kernels_are_split_on_both_sides():
     X, y = load_iris(return_X_y=True)
     gram = X @ X.T
-    linear, pre = BayesSVC(kernel="linear"), BayesSVC(kernel="precomputed")
+    # Rows alone: which rows form a stratum follows from what they hold, features or kernel values.
+    linear, pre = (BayesSVC(kernel=kernel, leave_out="rows") for kernel in ("linear", "precomputed"))
     options = {"target_coverage": 0.8, "cv": 0.3}
     a = RejectOptionClassifier(linear, **options).fit(X, y)
     b = RejectOptionClassifier(pre, **options).fit(gram, y)

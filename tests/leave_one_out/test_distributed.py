@@ -30,7 +30,7 @@ def client():
 @pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr(path, "BATCH", 8)
-    monkeypatch.setattr(readings, "PART", 32)
+    monkeypatch.setattr(readings, "SECTION", 32)
 
 
 def assert_same(one, other):

@@ -36,8 +36,8 @@ def test_integer_weights_are_repeated_rows_for_bayes_svc():
     weight[:4] = 1
     weighted = BayesSVC().fit(X, y, sample_weight=weight)
     repeated = BayesSVC().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    values = np.repeat(weighted.loo_decision_values_, weight)
-    np.testing.assert_allclose(values, repeated.loo_decision_values_, atol=1e-8)
+    values = np.repeat(weighted.left_out_decision_values_, weight)
+    np.testing.assert_allclose(values, repeated.left_out_decision_values_, atol=1e-8)
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-8)
 
 
@@ -116,11 +116,11 @@ def test_class_weight_is_a_sample_weight_of_that_class():
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_fitted_or_not_and_svc_or_bayes_svc_make_no_difference(kernel):
     X, y = noisy()
-    svc, ours = SVC(kernel=kernel), BayesSVC(kernel=kernel)
+    svc, ours = SVC(kernel=kernel), BayesSVC(kernel=kernel, leave_out="rows")
     values = [
         leave_one_out(e, X, y).decision_values for e in (svc, clone(svc).fit(X, y), ours, ours.fit(X, y))
     ]
-    for other in [*values[1:], ours.loo_decision_values_]:
+    for other in [*values[1:], ours.left_out_decision_values_]:
         np.testing.assert_allclose(other, values[0], atol=1e-8)
 
 

@@ -42,8 +42,9 @@ def test_path_retrain_interior_point_and_libsvm_agree(make, kernel, C):
     np.testing.assert_allclose(values, retrained, atol=1e-7 * scale)
     oracle = left_out_values(kernel_of(svc)(X, X), y, np.full(30, C))
     np.testing.assert_allclose(values, oracle, atol=1e-6 * scale)
-    # LIBSVM keeps Q in float32
-    np.testing.assert_allclose(values, libsvm_values(svc, X, y), atol=3e-4 * scale)
+    # LIBSVM keeps Q in float32; of an interval of optimal intercepts it takes what its rounding decides.
+    unique = paths.status != "unstable"
+    np.testing.assert_allclose(values[unique], libsvm_values(svc, X, y)[unique], atol=3e-4 * scale)
     assert "path" in paths.status
 
 

@@ -2,7 +2,8 @@ import numpy as np
 from sklearn.svm import SVC
 
 from _data import noisy
-from bayes_svm.leave_one_out.readings import plan_of_groups, plan_of_rows
+from bayes_svm.leave_one_out.leaving import groups_alone, rows_alone
+from bayes_svm.leave_one_out.readings import Plan
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.machine import machine_of
 
@@ -36,19 +37,19 @@ def test_outcomes_are_put_where_they_belong():
     np.testing.assert_array_equal(outcomes.pending, [1])
 
 
-def weighted_problem():
+def weighted_machine():
     X, y = noisy(n=12)
     X[5], y[5] = X[2], y[2]
     weight = np.array([1, 1, 2.5, 0, 1, 1, 3, 1, 0.4, 1, 1, 1.0])
-    machine, _ = machine_of(SVC(C=2.0), X, y, weight)
-    return machine.problem(0), weight
+    return machine_of(SVC(C=2.0), X, y, weight)[0]
 
 
 def test_a_row_takes_one_copy_of_its_point():
-    problem, weight = weighted_problem()
-    plan = plan_of_rows(problem, weight)
-    np.testing.assert_array_equal(plan.rows, np.delete(np.arange(12), 3))
-    rest = dict(zip(plan.rows.tolist(), plan.removals.rest[plan.member], strict=True))
+    machine = weighted_machine()
+    leaving = rows_alone(machine)
+    plan = Plan.of(machine.problem(0), leaving)
+    np.testing.assert_array_equal(np.sort(leaving.part_row[plan.parts]), np.delete(np.arange(12), 3))
+    rest = dict(zip(leaving.part_row[plan.parts].tolist(), plan.removals.rest[plan.member], strict=True))
     assert rest[2] == 2.0 * (3.5 - 1.25)
     assert rest[5] == 2.0 * (3.5 - 1.0)
     assert rest[6] == 4.0
@@ -56,17 +57,19 @@ def test_a_row_takes_one_copy_of_its_point():
 
 
 def test_a_group_takes_all_of_its_rows():
-    problem, _ = weighted_problem()
-    groups = np.array([0, 0, 1, 1, 2, 2, 2, 1, 0, 0, 1, 2])
-    plan = plan_of_groups(problem, groups)
+    machine = weighted_machine()
+    problem = machine.problem(0)
+    leaving = groups_alone(machine, np.array([0, 0, 1, 1, 2, 2, 2, 1, 0, 0, 1, 2]))
+    plan = Plan.of(problem, leaving)
     assert len(plan.removals) == 3
     bounds = plan.removals.bounds(problem, 1)
     expected = problem.bound.copy()
     for row in (2, 7, 10):
         expected[problem.group[row]] -= problem.row_bound[row]
     np.testing.assert_allclose(bounds, expected)
-    np.testing.assert_array_equal(plan.absent, [3])
+    np.testing.assert_array_equal(leaving.part_row[plan.absent], [3])
     np.testing.assert_array_equal(plan.absent_case, [1])
-    part = plan.part(1, 3)
-    np.testing.assert_array_equal(np.sort(part.rows), [2, 4, 5, 6, 7, 10, 11])
-    np.testing.assert_array_equal(part.removals.points[part.member], problem.group[part.rows])
+    section = plan.section(1, 3)
+    rows = leaving.part_row[section.parts]
+    np.testing.assert_array_equal(np.sort(rows), [2, 4, 5, 6, 7, 10, 11])
+    np.testing.assert_array_equal(section.removals.points[section.member], problem.group[rows])

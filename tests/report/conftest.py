@@ -25,9 +25,9 @@ class StandIn:
         values = train - 0.1 * np.where(truth, 1.0, -1.0)
         probability = 1.0 / (1.0 + np.exp(-3.0 * values))
         if k == 2:
-            self.loo_proba_ = np.column_stack([1.0 - probability, probability])
+            self.left_out_proba_ = np.column_stack([1.0 - probability, probability])
         else:
-            self.loo_proba_ = probability / probability.sum(axis=1, keepdims=True)
+            self.left_out_proba_ = probability / probability.sum(axis=1, keepdims=True)
         self.support_ = np.arange(len(y))[::2]
         machine = SimpleNamespace(
             kkt_residual=1e-13,
@@ -38,10 +38,21 @@ class StandIn:
             reason="<b>reason</b>",
         )
         self.solution_ = machine if k == 2 else [machine] * k
-        self.leave_one_out_ = SimpleNamespace(
+        predicted = self.left_out_proba_.argmax(axis=1)
+        decided = predicted[:, None] == np.arange(k)[None, -len(positives) :]
+        self.left_out_decision_values_ = values[:, 0] if k == 2 else values
+        self.left_out_ = SimpleNamespace(
             train_decision_values=train[:, 0] if k == 2 else train,
             status=np.where(values > 0, "unchanged", "path"),
+            confusions=confusions(truth, np.where(decided, 1.0, -1.0)),
+            predicted=predicted,
+            y=np.searchsorted(self.classes_, y),
+        )
+        self.signs_ = SimpleNamespace(
+            train_decision_values=self.left_out_.train_decision_values,
             confusions=confusions(truth, values),
+            predicted=(values[:, 0] > 0).astype(int) if k == 2 else values.argmax(axis=1),
+            y=self.left_out_.y,
         )
         return self
 
@@ -55,8 +66,12 @@ def confusions(truth, values):
 @pytest.fixture
 def stand_in(monkeypatch):
     def estimate(clf, X, y, rho=2.0):
-        return SimpleNamespace(confusions=clf.leave_one_out_.confusions)
+        return SimpleNamespace(confusions=clf.signs_.confusions)
 
+    def left_out(clf, X, y):
+        return clf.signs_
+
+    monkeypatch.setattr(bayes_svm, "leave_one_out", left_out, raising=False)
     monkeypatch.setattr(bayes_svm, "BayesSVC", StandIn, raising=False)
     monkeypatch.setattr(bayes_svm, "xi_alpha", estimate, raising=False)
     monkeypatch.setattr(bayes_svm, "span_estimate", estimate, raising=False)

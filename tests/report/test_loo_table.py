@@ -69,8 +69,8 @@ def n_kept():
 
 def interrupted_after(parts, monkeypatch):
     """Let the next run stop as by Ctrl-C after some parts of at most seven cases."""
-    monkeypatch.setattr(readings, "PART", 7)
-    original = readings.iterate_rows
+    monkeypatch.setattr(readings, "SECTION", 7)
+    original = readings.iterate_parts
 
     def stopping(*arguments, **options):
         for count, part in enumerate(original(*arguments, **options)):
@@ -78,7 +78,7 @@ def interrupted_after(parts, monkeypatch):
                 raise KeyboardInterrupt
             yield part
 
-    monkeypatch.setattr(readings, "iterate_rows", stopping)
+    monkeypatch.setattr(readings, "iterate_parts", stopping)
     return original
 
 
@@ -90,13 +90,16 @@ def test_two_classes_as_the_estimator_has_them(table, capsys):
     assert [row["label"] for row in rows] == labels.tolist()
     assert [int(row["row"]) for row in rows] == list(range(1, 61))
     for name, values in (
-        ("decision_value", clf.leave_one_out_.train_decision_values),
-        ("loo_value", clf.loo_decision_values_),
-        ("probability_b", clf.loo_proba_[:, 1]),
+        ("decision_value", clf.left_out_.train_decision_values),
+        ("left_out_value", clf.left_out_decision_values_),
+        ("probability_b", clf.left_out_proba_[:, 1]),
     ):
         np.testing.assert_array_equal([float(row[name]) for row in rows], values)
-    assert [row["status"] for row in rows] == clf.leave_one_out_.status.tolist()
-    assert f"leave-one-out error {clf.leave_one_out_.error:.4f}" in capsys.readouterr().out
+    assert [row["status"] for row in rows] == clf.left_out_.status.tolist()
+    assert [row["predicted"] for row in rows] == clf.left_out_.predictions.tolist()
+    wrong = np.mean([row["predicted"] != row["label"] for row in rows])
+    assert wrong == pytest.approx(clf.left_out_.error)
+    assert f"60 rows left out, by strata; error {wrong:.4f}" in capsys.readouterr().out
     assert not PARTIAL.exists()
 
 
@@ -108,19 +111,19 @@ def test_several_classes_have_columns_of_their_own(table):
     assert [row["label"] for row in rows] == labels.tolist()
     for k, name in enumerate(clf.classes_):
         for title, values in (
-            ("decision_value", clf.leave_one_out_.train_decision_values),
-            ("loo_value", clf.loo_decision_values_),
-            ("probability", clf.loo_proba_),
+            ("decision_value", clf.left_out_.train_decision_values),
+            ("left_out_value", clf.left_out_decision_values_),
+            ("probability", clf.left_out_proba_),
         ):
             np.testing.assert_array_equal([float(row[f"{title}_{name}"]) for row in rows], values[:, k])
-        assert [row[f"status_{name}"] for row in rows] == clf.leave_one_out_.status[:, k].tolist()
+        assert [row[f"status_{name}"] for row in rows] == clf.left_out_.status[:, k].tolist()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("parts", [0, 1, 4])
 def test_an_interrupted_run_goes_on_to_the_same_bytes(table, monkeypatch, capsys, n_classes, parts):
     table(n_classes)
-    monkeypatch.setattr(readings, "PART", 7)
+    monkeypatch.setattr(readings, "SECTION", 7)
     assert run("--output", "whole.csv") == 0
     original = interrupted_after(parts, monkeypatch)
     assert run() == 130
@@ -134,7 +137,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(table, monkeypatch, capsys
             asked.extend(rows.tolist())
             yield rows, part
 
-    monkeypatch.setattr(readings, "iterate_rows", counted)
+    monkeypatch.setattr(readings, "iterate_parts", counted)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
     assert len(asked) == 30 * n_classes * (1 if n_classes == 2 else n_classes) - kept
@@ -142,30 +145,30 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(table, monkeypatch, capsys
 
 def test_a_line_that_was_cut_off_is_found_again(table, monkeypatch):
     table()
-    monkeypatch.setattr(readings, "PART", 7)
+    monkeypatch.setattr(readings, "SECTION", 7)
     assert run("--output", "whole.csv") == 0
     original = interrupted_after(3, monkeypatch)
     assert run() == 130
     PARTIAL.write_text(PARTIAL.read_text()[:-9])
-    monkeypatch.setattr(readings, "iterate_rows", original)
+    monkeypatch.setattr(readings, "iterate_parts", original)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
 
 
 def test_a_process_that_is_killed_loses_no_finished_value(table, monkeypatch):
     table(rows=40)
-    monkeypatch.setattr(readings, "PART", 7)
+    monkeypatch.setattr(readings, "SECTION", 7)
     assert run("--output", "whole.csv") == 0
     slow = (
         "import importlib, time\n"
         "readings = importlib.import_module('bayes_svm.leave_one_out.readings')\n"
         "from bayes_svm.cli import main\n"
-        "original, readings.PART = readings.iterate_rows, 7\n"
+        "original, readings.SECTION = readings.iterate_parts, 7\n"
         "def slowly(*a, **o):\n"
         "    for count, part in enumerate(original(*a, **o)):\n"
         "        time.sleep(60 if count == 3 else 0)\n"
         "        yield part\n"
-        "readings.iterate_rows = slowly\n"
+        "readings.iterate_parts = slowly\n"
         "main(['loo', 'data.csv', '--target', 'kind'])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", slow])
@@ -242,7 +245,7 @@ def test_a_damaged_partial_file_is_refused(table, monkeypatch, capsys, line):
     original = interrupted_after(2, monkeypatch)
     run()
     capsys.readouterr()
-    monkeypatch.setattr(readings, "iterate_rows", original)
+    monkeypatch.setattr(readings, "iterate_parts", original)
     PARTIAL.write_bytes(PARTIAL.read_bytes() + line.encode("latin-1"))
     before = PARTIAL.read_bytes()
     assert "is damaged: delete it to start over" in refused(capsys, "--resume")
@@ -251,15 +254,15 @@ def test_a_damaged_partial_file_is_refused(table, monkeypatch, capsys, line):
 
 def test_the_same_file_is_gone_on_with_after_a_second_interruption(table, monkeypatch):
     table()
-    monkeypatch.setattr(readings, "PART", 7)
+    monkeypatch.setattr(readings, "SECTION", 7)
     assert run("--output", "whole.csv") == 0
-    original = interrupted_after(3, monkeypatch)
+    original = interrupted_after(2, monkeypatch)
     assert run() == 130
     first = n_kept()
     PARTIAL.write_bytes(PARTIAL.read_bytes() + b"0,59,1.2")
     assert run("--resume") == 130
     assert first < n_kept() < 60
-    monkeypatch.setattr(readings, "iterate_rows", original)
+    monkeypatch.setattr(readings, "iterate_parts", original)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
 
@@ -267,26 +270,26 @@ def test_the_same_file_is_gone_on_with_after_a_second_interruption(table, monkey
 @pytest.mark.parametrize("size", [0, 12])
 def test_a_header_cut_off_begins_anew_but_a_file_of_something_else_does_not(table, monkeypatch, capsys, size):
     table()
-    monkeypatch.setattr(readings, "PART", 7)
+    monkeypatch.setattr(readings, "SECTION", 7)
     assert run("--output", "whole.csv") == 0
     original = interrupted_after(2, monkeypatch)
     run()
     capsys.readouterr()
-    monkeypatch.setattr(readings, "iterate_rows", original)
+    monkeypatch.setattr(readings, "iterate_parts", original)
     PARTIAL.write_bytes(PARTIAL.read_bytes()[:size] + b"#")
     assert "is of other data" in refused(capsys, "--resume")
     PARTIAL.write_bytes(PARTIAL.read_bytes()[:size])
     interrupted_after(2, monkeypatch)
     assert run("--resume") == 130
-    assert n_kept() == 14
-    monkeypatch.setattr(readings, "iterate_rows", original)
+    assert n_kept() == 28
+    monkeypatch.setattr(readings, "iterate_parts", original)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
 
 
 def test_a_full_disk_is_one_line_and_what_was_found_stays(table, monkeypatch, capsys):
     table()
-    monkeypatch.setattr(readings, "PART", 7)
+    monkeypatch.setattr(readings, "SECTION", 7)
     original, count = Path.open, itertools.count()
 
     def full(path, *arguments, **options):
@@ -299,7 +302,7 @@ def test_a_full_disk_is_one_line_and_what_was_found_stays(table, monkeypatch, ca
         line = refused(capsys)
     assert "No space left on device" in line
     assert "--resume goes on" in line
-    assert n_kept() == 21
+    assert n_kept() == 42
     assert run("--resume") == 0
 
 
@@ -329,11 +332,11 @@ def test_progress_counts_values_on_a_terminal(table, monkeypatch):
             return True
 
     table()
-    monkeypatch.setattr(readings, "PART", 7)
+    monkeypatch.setattr(readings, "SECTION", 7)
     monkeypatch.setattr(sys, "stderr", Terminal())
     assert run() == 0
     shown = sys.stderr.getvalue()
-    for text in ("reading the table", "fitting", "12%", "100%", "leaving each row out"):
+    for text in ("reading the table", "fitting", "23%", "100%", "leaving rows out"):
         assert text in shown
 
 

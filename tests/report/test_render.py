@@ -58,8 +58,9 @@ def test_the_page_has_every_section(report):
         "The 10 most surprising rows",
     ):
         assert title in text
-    for name in ("training", "xi-alpha", "span", "exact leave-one-out"):
+    for name in ("left out", "training", "xi-alpha", "span", "exact leave-one-out"):
         assert name in text
+    assert "These are of the sign of the decision value" in text
     assert "nan" not in text
 
 
@@ -73,7 +74,7 @@ def test_many_classes_are_drawn_by_the_worst(report):
     result = report(labels, n=90)
     html = to_html(result)
     assert html.count("Precision and recall for") // 2 == MAX_PANELS
-    assert "the 12 of 15 classes with the lowest exact F1" in Page(html).text
+    assert "the 12 of 15 classes with the lowest F1" in Page(html).text
     assert len(json.loads(to_json(result))["thresholds"]) == 15
 
 
@@ -110,15 +111,17 @@ def test_surprising_rows(report):
 def test_text_table(report):
     text = to_text(report(("a\x1b[31m", "well")))
     assert "\x1b" not in text
-    assert re.search(r"^exact leave-one-out +\d+\.\d % \(\d+\.\d to \d+\.\d\)", text, re.MULTILINE)
+    for name in ("left out", "exact leave-one-out"):
+        assert re.search(rf"^{name} +\d+\.\d % \(\d+\.\d to \d+\.\d\)", text, re.MULTILINE)
     assert "positive class: well" in text
     assert "most surprising rows: " in text
 
 
 def test_averages_have_no_interval(report):
     result = report(THREE)
-    row = result.performance[-1]
+    row = result.performance
     assert row.recall.low != row.recall.low
+    assert row.error.low < row.error.value < row.error.high
     assert row.recall.value == pytest.approx(sum(one.recall.value for one in result.per_class) / 3)
     assert all(one.recall.low <= one.recall.value <= one.recall.high for one in result.per_class)
 

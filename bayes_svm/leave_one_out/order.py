@@ -1,0 +1,116 @@
+"""An order of the training rows that depends on what each row holds, and on nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from bayes_svm.machine import Machine
+
+__all__ = ["content_rank"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Words = NDArray[np.uint64]
+
+BITS = 20  # of a value, relative to the largest of its row, that the first key sees
+BLOCK = 2**20  # values that are hashed at a time
+# Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIXERS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
+
+
+def content_rank(machine: Machine) -> Indices:
+    """Rank of each distinct row of a machine, in an order as good as random.
+
+    A row's place follows from two hashes of its non-zero values and their columns. The first sees
+    20 bits of each value: rows that differ by rounding, as those of a scaler that was fitted to
+    permuted data do, keep their places. The second sees all bits, and separates rows that are
+    equal to the first. Dense and sparse rows have the same hashes. A row of a precomputed kernel is
+    the set of its values, since permuted rows permute the columns too.
+
+    Parameters
+    ----------
+    machine : Machine
+
+    Returns
+    -------
+    array of shape (n_distinct,)
+    """
+    if machine.kernel.precomputed:
+        keys = _keys_of_sets(machine.gram.whole())
+    else:
+        rows = np.flatnonzero(machine.row_of >= 0)
+        first = np.empty(machine.row_of.max() + 1, dtype=np.intp)
+        first[machine.row_of[rows][::-1]] = rows[::-1]
+        keys = _keys_of_rows(machine.X, first)
+    rank = np.empty(len(keys), dtype=np.intp)
+    rank[np.lexsort((keys[:, 1], keys[:, 0]))] = np.arange(len(keys))
+    return rank
+
+
+def _keys_of_rows(X: Any, rows: Indices) -> Words:
+    """Both hashes of some rows of a dense or CSR matrix, shape (n_rows, 2)."""
+    keys = np.empty((len(rows), 2), dtype=np.uint64)
+    for part in _blocks(len(rows), X.shape[1]):
+        chosen = X[rows[part]]
+        if sparse.issparse(chosen):
+            lengths = np.diff(chosen.indptr)
+            row, column, values = np.repeat(np.arange(len(lengths)), lengths), chosen.indices, chosen.data
+        else:
+            row, column = np.nonzero(chosen)
+            values = chosen[row, column]
+        keys[part] = _hashes(row, column, values, chosen.shape[0])
+    return keys
+
+
+def _keys_of_sets(gram: Array) -> Words:
+    """Both hashes of the set of values of each row, equal ones counted once."""
+    keys = np.empty((len(gram), 2), dtype=np.uint64)
+    for part in _blocks(len(gram), len(gram)):
+        values = np.sort(gram[part] + 0.0, axis=1)
+        coarse = _coarse(values, np.abs(values).max(axis=1)[:, None])
+        for k, bits in enumerate((coarse.view(np.uint64), values.view(np.uint64))):
+            mixed = _mix(bits)
+            mixed[:, 1:][bits[:, 1:] == bits[:, :-1]] = 0
+            keys[part, k] = mixed.sum(axis=1, dtype=np.uint64)
+    return keys
+
+
+def _blocks(n_rows: int, width: int) -> list[slice]:
+    step = max(1, BLOCK // max(1, width))
+    return [slice(start, start + step) for start in range(0, n_rows, step)]
+
+
+def _hashes(row: Indices, column: NDArray[Any], values: Array, n_rows: int) -> Words:
+    """Sums of the mixed entries of each row: no order of the entries, and no entry of value 0, counts."""
+    largest = np.zeros(n_rows)
+    np.maximum.at(largest, row, np.abs(values))
+    place = (column.astype(np.uint64) + np.uint64(1)) * GOLDEN
+    exact = np.where(values != 0, _mix(place + _mix((values + 0.0).view(np.uint64))), np.uint64(0))
+    coarse = _coarse(values, largest[row])
+    rough = np.where(coarse != 0, _mix(place + _mix(coarse.view(np.uint64))), np.uint64(0))
+    keys = np.zeros((n_rows, 2), dtype=np.uint64)
+    np.add.at(keys[:, 0], row, rough)
+    np.add.at(keys[:, 1], row, exact)
+    return keys
+
+
+def _coarse(values: Array, largest: Array) -> NDArray[np.int64]:
+    """Values in units of a power of two about ``2^-20`` of the largest.
+
+    The power changes at 0.8 times a power of two: data have their maxima at powers of two
+    themselves, and rounding must not decide between two units there.
+    """
+    mantissa, exponent = np.frexp(largest)
+    return np.rint(np.ldexp(values, BITS - exponent - (mantissa >= 0.8))).astype(np.int64)
+
+
+def _mix(words: Words) -> Words:
+    """The finaliser of SplitMix64: each bit of the result depends on every bit."""
+    for shift, factor in MIXERS:
+        words = (words ^ (words >> np.uint64(shift))) * factor
+    return words ^ (words >> np.uint64(31))

@@ -1,0 +1,73 @@
+"""The order of rows by what they hold."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC
+
+from _data import awkward, noisy
+from bayes_svm.leave_one_out.order import content_rank
+from bayes_svm.machine import machine_of
+
+
+def rank_of_rows(X, y, kernel="rbf"):
+    machine, _ = machine_of(SVC(kernel=kernel, gamma=0.5), X, y)
+    return content_rank(machine)[machine.row_of]
+
+
+@pytest.mark.parametrize("make", [noisy, awkward])
+def test_distinct_rows_have_distinct_places_and_equal_rows_the_same(make):
+    X, y = make()
+    ranks = rank_of_rows(X, y)
+    _, content = np.unique(X, axis=0, return_inverse=True)
+    assert len(np.unique(ranks)) == content.max() + 1
+    for k in range(content.max() + 1):
+        assert np.ptp(ranks[content.ravel() == k]) == 0
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_permuted_and_repeated_rows_keep_the_order(kernel):
+    X, y = noisy(n=40)
+    K = X @ X.T
+    ranks = rank_of_rows(K if kernel == "precomputed" else X, y, kernel)
+    chosen = np.random.default_rng(1).permutation(np.repeat(np.arange(40), 2))
+    again = rank_of_rows(
+        K[np.ix_(chosen, chosen)] if kernel == "precomputed" else X[chosen], y[chosen], kernel
+    )
+    np.testing.assert_array_equal(again, ranks[chosen])
+
+
+def test_dense_and_sparse_rows_have_the_same_order():
+    X, y = awkward(n=40, d=5)
+    stored_zeros = sparse.csr_matrix(X)
+    stored_zeros.data[::3] = 0.0
+    shuffled = stored_zeros.copy()
+    for row in range(40):  # entries of a row in another order
+        part = slice(shuffled.indptr[row], shuffled.indptr[row + 1])
+        shuffled.indices[part], shuffled.data[part] = shuffled.indices[part][::-1], shuffled.data[part][::-1]
+    shuffled.has_sorted_indices = False
+    dense = rank_of_rows(stored_zeros.toarray(), y)
+    np.testing.assert_array_equal(rank_of_rows(stored_zeros, y), dense)
+    np.testing.assert_array_equal(rank_of_rows(shuffled, y), dense)
+
+
+def test_negative_zero_is_zero():
+    X, y = awkward(n=20)
+    np.testing.assert_array_equal(rank_of_rows(np.where(X == 0, -0.0, X), y), rank_of_rows(X, y))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rounding_changes_no_place(seed):
+    """As that of a scaler fitted to permuted rows."""
+    X, y = noisy(n=60, seed=seed)
+    order = np.random.default_rng(seed).permutation(60)
+    first, second = scale(X), scale(X[order])
+    assert np.abs(first[order] - second).max() < 1e-12
+    np.testing.assert_array_equal(rank_of_rows(second, y[order]), rank_of_rows(first, y)[order])
+
+
+def test_the_order_does_not_follow_the_values():
+    X = np.arange(200.0)[:, None] + 1
+    ranks = rank_of_rows(X, np.arange(200) % 2)
+    assert abs(np.corrcoef(ranks, X[:, 0])[0, 1]) < 0.2

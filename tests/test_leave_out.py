@@ -1,0 +1,167 @@
+"""What leaves when a BayesSVC is fitted, and all that is read off it."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from _data import noisy, three_classes
+from bayes_svm import BayesSVC, RejectOptionClassifier, leave_one_out
+from bayes_svm.search import BayesSVCSearch
+
+X, Y = noisy(n=60)
+GROUPS = np.arange(60) // 3
+
+
+def test_rows_are_those_of_leave_one_out():
+    model = BayesSVC(C=2.0, leave_out="rows").fit(X, Y)
+    np.testing.assert_allclose(
+        model.left_out_decision_values_, leave_one_out(SVC(C=2.0), X, Y).decision_values, atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("cv", [KFold(6), list(StratifiedKFold(4).split(X, Y))], ids=["splitter", "list"])
+def test_folds_are_those_of_leave_one_out(cv):
+    model = BayesSVC(C=2.0, leave_out=cv).fit(X, Y)
+    np.testing.assert_allclose(
+        model.left_out_decision_values_, leave_one_out(SVC(C=2.0), X, Y, cv=cv).decision_values, atol=1e-8
+    )
+
+
+def test_groups_go_to_a_splitter():
+    model = BayesSVC(leave_out=GroupKFold(5)).fit(X, Y, groups=GROUPS)
+    expected = leave_one_out(SVC(), X, Y, cv=GroupKFold(5), groups=GROUPS)
+    np.testing.assert_allclose(model.left_out_decision_values_, expected.decision_values, atol=1e-8)
+
+
+def test_leave_one_out_of_a_bayes_svc_still_leaves_single_rows_out():
+    by_strata, by_rows = BayesSVC(), BayesSVC(leave_out="rows").fit(X, Y)
+    np.testing.assert_allclose(
+        leave_one_out(by_strata, X, Y).decision_values, by_rows.left_out_decision_values_, atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("leave_out", ["row", 1, 0, 2.5, None, True])
+def test_what_cannot_be_left_out_is_refused(leave_out):
+    with pytest.raises(ValueError, match="leave_out"):
+        BayesSVC(leave_out=leave_out).fit(X, Y)
+
+
+def test_more_strata_than_a_class_has_members():
+    few = np.where(np.arange(60) < 5, 1, -1)
+    with pytest.warns(UserWarning, match="leave_out=8 is more than the 5 members of class 1"):
+        model = BayesSVC(leave_out=8).fit(X, few)
+    assert np.isfinite(model.left_out_decision_values_).all()
+    with pytest.raises(ValueError, match="leave_out=56 is more than the 55 members of the largest class"):
+        BayesSVC(leave_out=56).fit(X, few)
+
+
+def test_more_strata_than_groups_are_refused():
+    with pytest.raises(ValueError, match="leave_out=21 asks for more strata than there are groups: 20"):
+        BayesSVC(leave_out=21).fit(X, Y, groups=GROUPS)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_result_says_what_would_have_been_predicted(several):
+    data, y = three_classes() if several else (X, Y)
+    model = BayesSVC(C=2.0).fit(data, y)
+    answers = model.classes_[model.left_out_proba_.argmax(axis=1)]
+    np.testing.assert_array_equal(model.left_out_.predictions, answers)
+    assert model.left_out_.error == np.mean(answers != y)
+    np.testing.assert_array_equal(model.left_out_.decision_values, model.left_out_decision_values_)
+    assert -model.left_out_.score("neg_log_loss") == pytest.approx(log_loss(y, model.left_out_proba_))
+    assert model.left_out_.score("accuracy") == pytest.approx(1 - model.left_out_.error)
+    if several:
+        assert 0.5 < model.left_out_.score("roc_auc_ovr") <= 1
+
+
+def test_without_probabilities_their_score_is_an_error():
+    with pytest.raises(AttributeError, match="predict_proba"):
+        leave_one_out(SVC(), X, Y).score("neg_log_loss")
+
+
+@pytest.fixture(scope="module")
+def twins():
+    """Groups of five rows, nearly alike, whose label is that of the group, by chance."""
+    random = np.random.default_rng(1)
+    groups = np.repeat(np.arange(40), 5)
+    y = random.permutation(np.arange(40) % 2)[groups]
+    mixed = random.permutation(200)
+    data = random.normal(size=(40, 3))[groups] + 0.05 * random.normal(size=(200, 3))
+    return data[mixed], y[mixed], groups[mixed]
+
+
+def quiet(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # values that do not separate the classes
+        return call()
+
+
+def test_groups_pass_through_pipelines_searches_and_cross_validation(twins):
+    data, y, groups = twins
+    with config_context(enable_metadata_routing=True):
+        svc = BayesSVC(C=10.0, gamma=1.0).set_fit_request(groups=True)
+        piped = quiet(lambda: make_pipeline(StandardScaler(), svc).fit(data, y, groups=groups))
+        scores = quiet(
+            lambda: cross_validate(
+                svc, data, y, cv=GroupKFold(4), params={"groups": groups}, scoring="accuracy"
+            )
+        )
+    assert piped[-1].left_out_.error > 0.3
+    assert 0.3 < scores["test_score"].mean() < 0.7
+
+
+def test_a_search_judges_by_groups(twins):
+    data, y, groups = twins
+    grid = {"C": [1.0, 100.0], "gamma": [0.01, 1.0]}
+    by_row = BayesSVCSearch(BayesSVC(), grid, criterion="left_out_error").fit(data, y)
+    by_group = quiet(
+        lambda: BayesSVCSearch(BayesSVC(), grid, criterion="left_out_error").fit(data, y, groups=groups)
+    )
+    assert by_row.best_score_ > -0.1
+    assert by_group.best_score_ < -0.3
+
+
+@pytest.mark.parametrize("cv", [None, 0.25, 4])
+def test_rejection_keeps_groups_whole(twins, cv):
+    data, y, groups = twins
+    reject = RejectOptionClassifier(BayesSVC(C=10.0, gamma=1.0), target_coverage=1.0, cv=cv)
+    by_row = reject.fit(data, y).selective_risk_
+    by_group = quiet(lambda: reject.fit(data, y, groups=groups)).selective_risk_
+    assert by_row < 0.1
+    assert by_group > 0.25
+
+
+def test_probabilities_of_groups_are_those_of_new_groups(twins):
+    """The sigmoid that sees twins claims what no new group bears out."""
+    data, y, groups = twins
+    told = [
+        -quiet(lambda g=g: BayesSVC(C=10.0, gamma=1.0).fit(data, y, groups=g)).left_out_.score("neg_log_loss")
+        for g in (None, groups)
+    ]
+    assert told[0] < 0.3
+    assert told[1] > 0.6
+
+
+def test_wide_data_have_probabilities_that_tell_something():
+    """Few rows, many columns: single rows left out know less than nothing."""
+    loss = []
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        y = np.arange(460) % 2
+        wide = random.normal(size=(460, 2000))
+        wide[:, :30] += 0.7 * (y[:, None] - 0.5)
+        test = slice(60, None)
+        together, alone = (
+            quiet(lambda o=o, data=(wide[:60], y[:60]): BayesSVC(leave_out=o).fit(*data))
+            for o in ("strata", "rows")
+        )
+        loss.append([log_loss(y[test], model.predict_proba(wide[test])) for model in (together, alone)])
+    assert np.mean(loss, axis=0)[0] < 0.62
+    assert np.mean(loss, axis=0)[1] > 0.66
