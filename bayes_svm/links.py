@@ -80,7 +80,7 @@ class ModeratedLink:
     .. math:: p_\infty(+) = \frac{n_+ + 1}{5 + 2},
 
     never less than 1/7 nor more than 6/7. This was better on test data than 1/2, and than the base
-    rate: ``docs/results/links.md``.
+    rate: ``docs/results/moderation.md``.
 
     Parameters
     ----------

@@ -10,8 +10,10 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bayes_svm._threads import one_blas_thread
+from bayes_svm.leave_one_out import whole_readings
 from bayes_svm.leave_one_out.certified import Signs, leave_out_signs
-from bayes_svm.leave_one_out.readings import Readings, Wanted, plan_of_rows, read_rows
+from bayes_svm.leave_one_out.leaving import rows_alone
+from bayes_svm.leave_one_out.readings import Plan, Readings, Wanted, read_parts
 from bayes_svm.machine import Machine, machine_of
 from bayes_svm.problem import DualProblem, copies_of_weight
 from bayes_svm.solution import DualSolution
@@ -106,8 +108,7 @@ def one_model(X: np.ndarray, y: np.ndarray, parameters: dict, repeats: int) -> d
     points, rest = cases_of(machine, problem)
     path_seconds, readings = timed(lambda: path_of(machine, problem, solution), repeats)
     signs_seconds, signs = timed(lambda: path_of(machine, problem, solution, sign_only=True), repeats)
-    values = np.empty(len(problem.label))
-    values[problem.group] = readings.values
+    values = readings.values
     wrong, result = {}, {"path": path_seconds, "path, signs": signs_seconds, "cases": len(points)}
     result["path, signs wrong"] = int(np.sum((signs.signs > 0) != (readings.values > 0)))
     for name, proof in (("warm", False), ("certified", True)):
@@ -124,8 +125,12 @@ def one_model(X: np.ndarray, y: np.ndarray, parameters: dict, repeats: int) -> d
 def path_of(
     machine: Machine, problem: DualProblem, solution: DualSolution, sign_only: bool = False
 ) -> Readings:
-    train, wanted = machine.values_on_rows(solution), Wanted(n_jobs=1, sign_only=sign_only)
-    return read_rows(problem, solution, train, plan_of_rows(problem, machine.weight), wanted)
+    """What each of the problem's points reads without one copy of a row of its own."""
+    leaving, nowhere = rows_alone(machine), np.empty((0, len(problem.label)))
+    whole = whole_readings(machine, solution, nowhere).take(leaving.part_row)
+    wanted = Wanted(n_jobs=1, sign_only=sign_only)
+    parts = read_parts(problem, solution, whole, Plan.of(problem, leaving), wanted)
+    return parts.take(np.argsort(problem.group[leaving.part_row], kind="stable"))
 
 
 def counts(name: str, signs: Signs, wrong: np.ndarray) -> dict:

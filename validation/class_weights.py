@@ -107,8 +107,8 @@ def add_table(
     page.add(
         f"## {title}",
         table(("set", "kernel", "C", *HEAD), rows, left=2),
-        f"Ratio: geometric mean {geometric_mean(ratios):.4f}, worst {ratios.max():.4f}. Farthest from the base "
-        f"rate: left out {np.abs(left_out).max():.4f}, test {np.abs(test).max():.4f}.",
+        f"Ratio: geometric mean {geometric_mean(ratios):.4f}, worst {ratios.max():.4f}. Farthest from the "
+        f"base rate: left out {np.abs(left_out).max():.4f}, test {np.abs(test).max():.4f}.",
     )
     say(f"{title}: done")
 

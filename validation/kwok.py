@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC
 from bayes_svm.kernels import Kernel
-from bayes_svm.links import ClippedLink, HingeLink, KwokLink, Uncertainty
+from bayes_svm.links import ClippedLink, HingeLink, KwokLink
 from bayes_svm.machine import Machine
 from bayes_svm.posterior import Posterior, posterior_of
 from bayes_svm.solution import DualSolution, solve
@@ -81,7 +81,7 @@ def outputs(
 
 def moderated(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Log-odds of Kwok's equations 10 and 11."""
-    return KwokLink().log_odds(values, Uncertainty(variance, np.full_like(variance, np.inf)))
+    return KwokLink().log_odds(values, variance)
 
 
 def gaussians(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -34,7 +34,7 @@ of the mean over the splits, relative to GridSearchCV. One thread each; models t
 
 GRID_C, GRID_GAMMA = (0.1, 1.0, 10.0, 100.0, 1000.0), (1 / 16, 1 / 4, 1.0, 4.0)
 USUAL, CHOICE = "GridSearchCV + calibration", "5-fold choice, one fit"
-CRITERIA = ("loo_log_loss", "loo_error", "evidence", "span", "xi_alpha")
+CRITERIA = ("left_out_log_loss", "left_out_error", "evidence", "span", "xi_alpha")
 MOST_TEST = 3000
 
 
@@ -47,7 +47,7 @@ def searches(d: int) -> dict[str, BayesSVCSearch]:
     return {
         **{name: BayesSVCSearch(BayesSVC(), grid, criterion=name) for name in CRITERIA},
         "mixture": BayesSVCSearch(BayesSVC(), grid, combine="stack"),
-        "loo_log_loss, continuous": BayesSVCSearch(BayesSVC(), param_space=space),
+        "left_out_log_loss, continuous": BayesSVCSearch(BayesSVC(), param_space=space),
         "evidence, continuous": BayesSVCSearch(BayesSVC(), param_space=space, criterion="evidence"),
         "evidence, length scales": BayesSVCSearch(process, param_space=scales, criterion="evidence"),
     }
@@ -82,7 +82,8 @@ def one_case(data: str, name: str, split: int, few: bool) -> dict[str, tuple[flo
         probability = model.predict_proba(X_test)[:, 1]
         error = float(np.mean((probability > 0.5) != (y_test > 0)))
         result[way] = (losses(probability, y_test)[0], error, seconds)
-    say(f"{name}, split {split}, n = {len(y)}: {found[USUAL][1]:.1f} s, {found['loo_log_loss'][1]:.2f} s")
+    seconds = f"{found[USUAL][1]:.1f} s, {found['left_out_log_loss'][1]:.2f} s"
+    say(f"{name}, split {split}, n = {len(y)}: {seconds}")
     return result
 
 
@@ -124,7 +125,7 @@ def summary(results: dict[str, list[dict]]) -> str:
 
 
 def every_set(results: dict[str, list[dict]]) -> str:
-    ways = (USUAL, CHOICE, "loo_log_loss", "evidence", "mixture")
+    ways = (USUAL, CHOICE, "left_out_log_loss", "evidence", "mixture")
     rows = [[name, *(f"{mean_of(part, way, 0):.4f}" for way in ways)] for name, part in results.items()]
     return table(("set", *ways), rows)
 

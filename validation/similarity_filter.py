@@ -1,4 +1,4 @@
-"""Class similarity as a first filter of kernels, before exact leave-one-out chooses."""
+"""Class similarity as a first filter of kernels, before exact left-out values choose."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from validation._common import progress as say
 
 ABOUT = """\
 `BayesSVCSearch` over 20 widths (gamma from 1/(100 d) to 100/d) and 5 values of C (0.1 to 1000), by exact
-leave-one-out: of all kernels, and of the quarter and the tenth of the kernels that `class_similarity` leaves
-(`prefilter=0.25`, `0.1`). Criterion: the leave-one-out error, and the leave-one-out log loss. 13 IDA sets,
+left-out values: of all kernels, and of the quarter and the tenth of them that `class_similarity` leaves
+(`prefilter=0.25`, `0.1`). Criterion: the left-out error, and the left-out log loss. 13 IDA sets,
 {splits} random splits each (`train_rand`, `test_rand`, at most 3000 test points), standardised by the
 training part. One thread; seconds of the search, each once."""
 
 SHARES = (None, 0.25, 0.1)
-CRITERIA = ("loo_error", "loo_log_loss")
+CRITERIA = ("left_out_error", "left_out_log_loss")
 MOST_TEST = 3000
 
 

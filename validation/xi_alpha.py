@@ -18,6 +18,7 @@ from sklearn.preprocessing import normalize
 from bayes_svm.confusion import MEASURES, Confusion
 from bayes_svm.kernels import Kernel
 from bayes_svm.leave_one_out import read_machine
+from bayes_svm.leave_one_out.leaving import rows_alone
 from bayes_svm.leave_one_out.readings import Wanted
 from bayes_svm.machine import Machine
 from bayes_svm.solution import solve
@@ -69,7 +70,7 @@ def confusions(machine: Machine, X_test: Any, y_test: np.ndarray) -> list[Any]:
     for rho in (1.0, 2.0):
         certain = ~doubtful_rows(machine, solution, rho)  # R_delta squared is 1
         found.append(Confusion.from_decisions(positive, np.where(certain == positive, 1.0, -1.0)))
-    found.append(read_machine(machine, [solution], Wanted(sign_only=True)))
+    found.append(read_machine(machine, [solution], rows_alone(machine), Wanted(sign_only=True))[0])
     values = X_test @ (machine.X.T @ solution.row_beta) + solution.intercept
     return [*found, Confusion.from_decisions(y_test, values)]
 

@@ -79,16 +79,16 @@ class Plan:
         n_points = len(problem.label)
         point = problem.group[leaving.part_row]
         parts = np.flatnonzero(point >= 0)
-        keys, member = np.unique(leaving.case[parts] * n_points + point[parts], return_inverse=True)
+        keys, member = _numbered(leaving.case[parts] * n_points + point[parts])
         cases, points = np.divmod(keys, n_points)
         removed = np.bincount(member, weights=leaving.removed[parts], minlength=len(keys))
-        number, case = np.unique(cases, return_inverse=True)
+        number, case = _numbered(cases)
         start = np.append(np.searchsorted(cases, number), len(cases))
         bound = problem.bound[points]
         rest = np.where(removed >= bound * (1 - 1e-12), 0.0, bound - removed)
         absent = np.flatnonzero(point < 0)
-        # Of a case that the problem does not have nothing is left out: the whole machine stands.
-        absent = absent[np.isin(leaving.case[absent], number)]
+        if len(absent):  # of a case that the problem does not have nothing is left out: the machine stands
+            absent = absent[np.isin(leaving.case[absent], number)]
         absent_case = np.searchsorted(number, leaving.case[absent])
         return cls(Removals(start, points, rest), parts, case[member], member, absent, absent_case)
 
@@ -107,6 +107,14 @@ class Plan:
             self.absent[theirs],
             self.absent_case[theirs] - first,
         )
+
+
+def _numbered(keys: Indices) -> tuple[Indices, Indices]:
+    """The different keys in ascending order, and the number of each key among them."""
+    if (keys[1:] > keys[:-1]).all():
+        return keys, np.arange(len(keys))
+    different, number = np.unique(keys, return_inverse=True)
+    return different, number
 
 
 @dataclass(frozen=True)

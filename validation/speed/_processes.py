@@ -29,7 +29,7 @@ for _ in range(2):
     started = time.perf_counter()
     model = BayesSVC().fit(X, y)
     times.append(time.perf_counter() - started)
-print(json.dumps({"times": times, "file": bayes_svm.__file__, "error": model.leave_one_out_.error}))
+print(json.dumps({"times": times, "file": bayes_svm.__file__, "error": model.left_out_.error}))
 """
 
 ABOUT = """\
