@@ -15,6 +15,8 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter
 __all__ = [
     "check_instance",
     "check_jobs",
+    "class_costs",
+    "decided",
     "fit_parameters",
     "fitted_on_rows",
     "left_out_predictions",
@@ -78,5 +80,15 @@ def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:
 def left_out_predictions(estimator: Any) -> NDArray[Any]:
     """What ``predict`` would have said of the rows left out, where there are :func:`left_out_proba`."""
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    costs = getattr(last, "class_weight_", np.ones(len(last.classes_)))
-    return np.asarray(last.classes_[(costs * last.left_out_proba_).argmax(axis=1)])
+    return np.asarray(last.classes_[decided(last.left_out_proba_, class_costs(last))])
+
+
+def class_costs(estimator: Any) -> NDArray[np.float64]:
+    """What a fitted classifier, or a pipeline's last step, weighs its probabilities with to predict."""
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    return np.asarray(getattr(last, "class_weight_", np.ones(len(last.classes_))))
+
+
+def decided(proba: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Class numbers of the largest cost times probability."""
+    return np.asarray((costs / costs.max() * proba).argmax(axis=1), dtype=np.intp)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import expit, ndtri
+from scipy.special import expit, log_expit, ndtri
 from sklearn.exceptions import ConvergenceWarning
 
+from bayes_svm._warn import warn
 from bayes_svm.dealing import deal
 from bayes_svm.problem import copies_of_weight
 
@@ -35,6 +35,8 @@ TAIL = 0.05  # share of the weight on either side that is drawn in before the sp
 BEYOND_MARGIN = 2.0  # as far as it is beyond this: of values most of which are equal the others must count
 LARGEST_LOG = 300.0  # slopes beyond are no numbers
 FAR = 30.0  # standard deviations at which a value is as far out as any
+SHORTEST = 1e-10  # share of a Newton step that is tried,
+ROUNDING = 1e-6  # after which a fit ends if no more than this of the log posterior was to be gained
 SINGULAR = 1e-8  # determinant of a Hessian, relative to its diagonal, below which it is not inverted
 FOLDS = 5  # of Dumais' validation
 PENALTIES = tuple(10.0**k for k in range(-6, 4))
@@ -44,9 +46,9 @@ PENALTIES = tuple(10.0**k for k in range(-6, 4))
 class SigmoidLink:
     r"""Platt's sigmoid: ``p(+ | f) = 1 / (1 + exp(-(slope f + offset)))``, slope at least 0.
 
-    Beyond the values that it was fitted to it does not go on rising: the log-odds there, t of which a
-    straight line would add, rise by ``t / (1 + t)``, less than 1. Of such values nothing is known but that
-    they are beyond.
+    Beyond ``low`` and ``high``, the range of the values that it was fitted to, it does not go on
+    rising: the log-odds there, t of which a straight line would add, rise by ``t / (1 + t)``, less
+    than 1. Of such values nothing is known but that they are beyond.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ class SigmoidLink:
         Variance of the slope, covariance of both, variance of the offset: the inverse of the expected
         Hessian of the likelihood, the priors included. NaN where nothing was fitted by likelihood.
     low, high : float
-        Range of the values that it was fitted to.
+        Range of the values that it was fitted to; infinite where it goes on straight.
     """
 
     slope: float
@@ -153,24 +155,22 @@ def fit_sigmoid(
     Platt 1999; Lin, Lin and Weng, Machine Learning 68, 2007, for the stable evaluation.
     """
     n_positive, n_negative = float(weight[positive].sum()), float(weight[~positive].sum())
-    target = np.where(
-        positive,
-        (n_positive + smoothing) / (n_positive + 2 * smoothing),
-        smoothing / (n_negative + 2 * smoothing),
-    )
+    total = np.where(positive, n_positive, n_negative) + 2 * smoothing
+    target = np.where(positive, n_positive + smoothing, smoothing) / total
+    other = np.where(positive, smoothing, n_negative + smoothing) / total
     mean, spread = _centre_and_spread(values, weight)
     prior = float(np.log(n_positive / n_negative))
     copies = np.where(weight > 0, copies_of_weight(weight), 0.0)
     if spread > 0.0 and min(copies[positive].sum(), copies[~positive].sum()) < LEAST_MEMBERS:
-        warnings.warn(TOO_FEW, UserWarning, stacklevel=5)
+        warn(TOO_FEW)
         return SigmoidLink(ORDERING / spread, prior - ORDERING / spread * mean)
     if spread == 0.0:
         return _prior(prior)
     # Smoothed targets cost in proportion to the log-odds: one value far out must not decide the slope.
     scaled = np.clip((values - mean) / spread, -FAR, FAR)
     if (weight * scaled) @ (target - np.average(target, weights=weight)) <= 0.0:
-        warnings.warn(INSEPARABLE, UserWarning, stacklevel=5)
-    posterior = _Posterior(scaled, target, weight, mean / spread, boundary)
+        warn(INSEPARABLE)
+    posterior = _Posterior(scaled, target, other, weight, mean / spread, boundary)
     starts = [prior] if boundary is None else [prior, boundary + mean / spread]
     parameters = min((_newton(posterior, start) for start in starts), key=posterior.loss)
     slope = float(np.exp(parameters[0])) / spread
@@ -207,7 +207,7 @@ def _quantile(values: Array, weight: Array, share: float) -> float:
 
 
 def _prior(log_odds: float) -> SigmoidLink:
-    warnings.warn(INSEPARABLE, UserWarning, stacklevel=5)
+    warn(INSEPARABLE)
     return SigmoidLink(slope=0.0, offset=log_odds)
 
 
@@ -217,7 +217,8 @@ class _Posterior:
 
     Parameters
     ----------
-    values, target, weight : arrays of shape (n_samples,)
+    values, target, other, weight : arrays of shape (n_samples,)
+        ``other`` is ``1 - target``, of which rounding takes nothing away.
     centre : float
         Where the value 0 was before it was standardised, with the other sign.
     boundary : float or None
@@ -226,6 +227,7 @@ class _Posterior:
 
     values: Array
     target: Array
+    other: Array
     weight: Array
     centre: float
     boundary: float | None
@@ -241,14 +243,15 @@ class _Posterior:
         if parameters[0] > LARGEST_LOG:
             return np.inf
         score = np.exp(parameters[0]) * self.values + parameters[1]
-        entropy = float(self.weight @ (np.logaddexp(0.0, score) - self.target * score))
+        entropy = float(self.weight @ -(self.target * log_expit(score) + self.other * log_expit(-score)))
         return float(entropy + 0.5 * (parameters[0] / FACTOR) ** 2 + np.log1p(self._beside(parameters) ** 2))
 
     def _parts(self, parameters: Array) -> tuple[Array, Array, Array, float]:
         """Derivative of the score, pull of each value, derivative of the boundary, and how far that is."""
         slope = np.exp(parameters[0])
         inner = slope * self.values
-        pull = self.weight * (expit(inner + parameters[1]) - self.target)
+        score = inner + parameters[1]
+        pull = self.weight * (self.other * expit(score) - self.target * expit(-score))
         return inner, pull, np.array([-slope * self.centre, 1.0]), self._beside(parameters)
 
     def gradient(self, parameters: Array) -> Array:
@@ -259,8 +262,8 @@ class _Posterior:
     def expected_hessian(self, parameters: Array) -> Array:
         """A Hessian that is positive definite: its expectation, with a bound for the prior's part."""
         inner, _, turn, beside = self._parts(parameters)
-        probability = expit(inner + parameters[1])
-        curvature = self.weight * probability * (1 - probability)
+        score = inner + parameters[1]
+        curvature = self.weight * expit(score) * expit(-score)
         design = np.column_stack([inner, np.ones_like(inner)])
         hessian = design.T @ (curvature[:, None] * design)
         hessian[np.diag_indices(2)] += (1.0 / FACTOR**2, 1e-14 * self.weight.sum())
@@ -284,19 +287,21 @@ def _newton(posterior: _Posterior, offset: float) -> Array:
     for _ in range(100):
         gradient = posterior.gradient(parameters)
         step = np.linalg.solve(posterior.hessian(parameters), gradient)
+        gain = gradient @ step
         # Convergence is quadratic: after a full step from here what is left is rounding.
-        last = gradient @ step <= 1e-12 * loss
-        length = 1.0
-        while length > 1e-10:
+        last, length = gain <= 1e-12 * loss, 1.0
+        while length > SHORTEST:
             trial = parameters - length * step
             trial_loss = posterior.loss(trial)
             if last or trial_loss <= loss:
                 break
             length /= 2
+        if length <= SHORTEST and gain <= ROUNDING:
+            return parameters  # of so large weights the loss itself is known no better
         parameters, loss = trial, trial_loss
         if last:
             return parameters
-    warnings.warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning, stacklevel=6)
+    warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning)
     return parameters
 
 

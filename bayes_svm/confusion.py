@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
+
+from bayes_svm._warn import warn
 
 __all__ = ["Confusion", "PerClass"]
 
@@ -17,9 +18,7 @@ MEASURES = ("error", "recall", "precision", "f1")
 def _ratio(part: float, whole: float, name: str, lacking: str) -> float:
     if whole > 0:
         return part / whole
-    warnings.warn(
-        f"{name} is ill-defined and set to 0.0: there are no {lacking}.", UndefinedMetricWarning, stacklevel=3
-    )
+    warn(f"{name} is ill-defined and set to 0.0: there are no {lacking}.", UndefinedMetricWarning)
     return 0.0
 
 

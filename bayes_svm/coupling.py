@@ -19,7 +19,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from bayes_svm._memory import require_bytes
-from bayes_svm._meta import check_instance, fit_parameters, fitted_on_rows, left_out_proba
+from bayes_svm._meta import (
+    check_instance,
+    class_costs,
+    decided,
+    fit_parameters,
+    fitted_on_rows,
+    left_out_proba,
+)
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.machine import checked_labels, checked_weights, encode_classes
 from bayes_svm.svc import BayesSVC
@@ -59,6 +66,9 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         Of the pairs (0, 1), (0, 2), ..., (1, 2), ..., trained on the labels themselves.
     pairwise_indices_ : list of arrays, or None
         For estimators that take a kernel matrix, the training rows of each pair.
+    class_weight_ : array of shape (n_classes,)
+        The costs of the classes, as the estimators' own ``class_weight_`` have them in pairs; 1
+        where they have none.
     left_out_proba_ : array of shape (n_samples, n_classes)
         Left-out probabilities, where the fitted estimators have ``left_out_proba_``. A row's
         own pairs have it left out; the classifiers of the other pairs never saw it.
@@ -72,9 +82,10 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
     Notes
     -----
-    ``predict`` is the argmax of ``predict_proba``. Rows of weight 0 are absent. Each classifier
-    sees two classes only: "balanced" class weights are of these two, and a dict of class weights
-    may not name others. They move the machines of the pairs; ``predict`` compares probabilities alone.
+    ``predict`` is the argmax of ``class_weight_ * predict_proba``. Rows of weight 0 are absent. Each
+    classifier sees two classes only. A row's left-out probabilities know nothing of what left
+    with it; but with ``groups`` the classifiers of pairs that its class is not in may have seen rows of
+    its group, of other classes.
 
     References
     ----------
@@ -170,7 +181,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class.
+        """Most probable class; with class weights, that of the largest class weight times probability.
 
         Parameters
         ----------
@@ -181,7 +192,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         array of shape (n_samples,)
         """
         proba = self.predict_proba(X)
-        return np.asarray(self.classes_[proba.argmax(axis=1)])
+        return np.asarray(self.classes_[decided(proba, self.class_weight_)])
 
     def predict_proba(self, X: Any) -> Array:
         """Coupled probability of every class.
@@ -213,7 +224,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         )
 
     def decision_function(self, X: Any) -> Array:
-        """Log-odds of every class, of which 0 is a probability of 1/2.
+        """Log-odds of every class, class weights counted as prior odds: the largest is predicted.
 
         Parameters
         ----------
@@ -224,9 +235,9 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         array of shape (n_samples,) or (n_samples, n_classes)
             Two classes: of ``classes_[1]``.
         """
-        proba = self.predict_proba(X)
+        proba = self.predict_proba(X) * (self.class_weight_ / self.class_weight_.max())
         if len(self.classes_) > 2:
-            return np.asarray(logit(proba))
+            return np.asarray(logit(proba / proba.sum(axis=1, keepdims=True)))
         # An estimator's own probabilities may be 0 and 1.
         logs = np.log(np.maximum(proba, np.finfo(float).tiny))
         return np.asarray(logs[:, 1] - logs[:, 0])
@@ -261,6 +272,9 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             self.estimators_ = Parallel(n_jobs=self.n_jobs)(
                 delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
             )
+        # The pairs of the first class have it and every other one.
+        pair_costs = [class_costs(model) for model in self.estimators_[: len(self.classes_) - 1]]
+        self.class_weight_ = np.array([1.0, *(second / first for first, second in pair_costs)])
         self.__dict__.pop("left_out_proba_", None)  # of an earlier fit
         if all(left_out_proba(model) is not None for model in self.estimators_):
             pairs = zip(self.estimators_, rows, strict=True)

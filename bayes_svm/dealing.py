@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bayes_svm._memory import require_bytes
+
 __all__ = ["Dealt", "deal"]
 
 Array = NDArray[np.float64]
@@ -51,6 +53,8 @@ def deal(copies: Array, number: int) -> Dealt:
     ------
     ValueError
         If there are more copies than can be counted.
+    MemoryError
+        If what all hands get does not fit.
     """
     if copies.sum() >= MOST_COPIES:
         raise ValueError(
@@ -64,6 +68,11 @@ def deal(copies: Array, number: int) -> Dealt:
     first = np.searchsorted(cuts, starts % number)
     extra = (np.searchsorted(cuts, ends % number) - first) % n_hands  # hands that get one copy more
     sizes = np.where(whole > 0, n_hands, extra)
+    require_bytes(
+        100 * int(sizes.sum()),
+        f"Dealing {len(copies)} rows of different sample weights to {n_hands} strata",
+        "Leave out fewer: leave_out=10, say.",
+    )
     thing = np.repeat(np.arange(len(copies)), sizes)
     step = np.arange(len(thing)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     hand = (first[thing] + step) % n_hands

@@ -33,6 +33,7 @@ TINY = float(np.finfo(float).tiny)
 REACH = 1e120  # kernel values whose squares are still numbers, with room for sums of them
 FAR_OUT = 1e30  # features that a callable is asked about before its values are trusted
 STEP, MOST_STEPS = 2.0**-16, 70  # by which far rows are moved until their kernel values are within reach
+EVALUATED = 2**20  # kernel values looked at a time on the way
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
@@ -123,8 +124,9 @@ def resolve_gamma(gamma: str | float, X: Any, sample_weight: Array | None = None
         squares = np.float64(largest) ** 2 * X.shape[0] * n_features
     if largest > 0.0 and not TINY < squares < np.inf:
         raise ValueError(
-            f"gamma='scale' needs the variance of X, and features of up to {largest:.3g} have none in double "
-            "precision: scale the features, with sklearn.preprocessing.StandardScaler say."
+            f"X holds features of up to {largest:.3g}: their variance, which gamma='scale' and a kernel by "
+            "default are read off, leaves double precision. Scale them, with "
+            "sklearn.preprocessing.StandardScaler say."
         )
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     total = weight.sum() * n_features
@@ -237,37 +239,50 @@ class Kernel:
         array or CSR matrix of shape (n_samples, n_features)
             X itself where nothing is that far.
         """
-        if (
-            self.precomputed
-            or X.shape[0] == 0
-            or self._in_range(largest_entry(X), max(largest_entry(rows), 1.0), X.shape[1])
-        ):
+        if self.precomputed or X.shape[0] == 0:
             return X
+        among = max(largest_entry(rows), 1.0)
+        if self._in_range(np.array([largest_entry(X)]), among, X.shape[1]).all():
+            return X
+        sizes = abs(X).max(axis=1)
+        sizes = sizes.toarray().ravel() if sparse.issparse(sizes) else sizes
+        far = np.flatnonzero(~self._in_range(sizes, among, X.shape[1]))
         scale = np.ones(X.shape[0])
-        far = np.arange(X.shape[0])
         for _ in range(MOST_STEPS):
-            part = _scaled_rows(X[far], scale[far])
-            with np.errstate(over="ignore", invalid="ignore"):
-                values = np.abs(np.asarray(self._evaluate(part, rows)))
-                lengths = np.abs(
-                    [np.asarray(self._evaluate(part[[k]], part[[k]])).item() for k in range(len(far))]
-                )
-            within = (values <= REACH).all(axis=1) & (lengths <= REACH)
-            far = far[~within]  # NaN is not within
+            far = far[~self._near(_scaled_rows(X[far], scale[far]), rows)]
             if len(far) == 0:
                 return _scaled_rows(X, scale)
             scale[far] *= STEP
         return X  # the kernel is not finite anywhere on the way: evaluating it will say so
 
-    def _in_range(self, largest: float, largest_row: float, n_features: int) -> bool:
+    def _in_range(self, largest: Array, largest_row: float, n_features: int) -> NDArray[np.bool_]:
         """Whether no kernel value of features of this size can be out of reach."""
         if callable(self.function):
             return largest <= FAR_OUT
         with np.errstate(over="ignore"):
-            inner = n_features * np.float64(largest) * max(largest, largest_row)
+            inner = n_features * largest * np.maximum(largest, largest_row)
             if self.function == "poly":
                 inner = (abs(self.gamma) * inner + abs(self.coef0)) ** self.degree
-        return bool(inner <= REACH)
+        return np.asarray(inner <= REACH)
+
+    def _near(self, X: Any, rows: Any) -> NDArray[np.bool_]:
+        """Whether the kernel values of rows with themselves and with the training points are within reach."""
+        near, step = np.empty(X.shape[0], dtype=bool), max(1, EVALUATED // max(1, rows.shape[0]))
+        for start in range(0, X.shape[0], step):
+            part = X[start : start + step]
+            with np.errstate(over="ignore", invalid="ignore"):
+                if callable(self.function):
+                    each = (part[[k]] for k in range(part.shape[0]))
+                    lengths = np.array([np.asarray(self._evaluate(one, one)).item() for one in each])
+                elif self.function == "rbf":
+                    lengths = np.ones(part.shape[0])
+                else:
+                    lengths = self._of_inner_products(squared_lengths(part))
+                inside = np.abs(lengths) <= REACH  # NaN is not
+                if rows.shape[0]:
+                    inside &= (np.abs(np.asarray(self._evaluate(part, rows))) <= REACH).all(axis=1)
+            near[start : start + step] = inside
+        return near
 
     def gram(self, X: Any, n_null: int = 0) -> Array:
         """Kernel matrix of X with itself, exactly symmetric, of which one half is computed.

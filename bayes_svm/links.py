@@ -13,6 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from bayes_svm._memory import require_bytes
+from bayes_svm._meta import check_instance
 from bayes_svm.calibration import SigmoidLink, fit_dumais, fit_sigmoid
 
 __all__ = [
@@ -144,8 +145,15 @@ class KwokLink:
               p(+) = \frac{p_+}{p_+ + p_-}
 
     (equations 10 and 11 of Kwok 1999). Nothing is fitted.
+
+    Parameters
+    ----------
+    boundary : float
+        Log-odds where the machine is undecided, which are added: with class weights it is that of
+        a population with the classes so weighted.
     """
 
+    boundary: float = 0.0
     reads: ClassVar[str | None] = "variance"
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
@@ -161,7 +169,7 @@ class KwokLink:
             for node, weight in zip(NODES, WEIGHTS, strict=True)
         ]
         apart[small] = a[small] * np.sum(slopes, axis=0)
-        return np.asarray(apart)
+        return np.asarray(apart + self.boundary)
 
 
 def _log_mean_likelihood(a: Array, s: Array) -> Array:
@@ -196,25 +204,32 @@ class HingeLink:
     r"""The unmoderated estimate (Kwok 1999, equation 16).
 
     .. math:: p(+) = \frac{e^{-[1 - a]_+}}{e^{-[1 - a]_+} + e^{-[1 + a]_+}}
+
+    ``boundary`` as in :class:`KwokLink`.
     """
 
+    boundary: float = 0.0
     reads: ClassVar[str | None] = None
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
         """``[1 + a]_+ - [1 - a]_+``, which is a plus a clipped to [-1, 1]."""
-        return np.asarray(values + np.clip(values, -1.0, 1.0))
+        return np.asarray(values + np.clip(values, -1.0, 1.0) + self.boundary)
 
 
 @dataclass(frozen=True)
 class ClippedLink:
-    """The decision value clipped to [-1, 1] as a probability, ``(1 + a) / 2``: 0 and 1 are certain."""
+    """The decision value clipped to [-1, 1] as a probability, ``(1 + a) / 2``: 0 and 1 are certain.
 
+    ``boundary`` as in :class:`KwokLink`.
+    """
+
+    boundary: float = 0.0
     reads: ClassVar[str | None] = None
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
         """Infinite from the margin on."""
         with np.errstate(divide="ignore"):
-            return np.asarray(logit((1.0 + np.clip(values, -1.0, 1.0)) / 2.0))
+            return np.asarray(logit((1.0 + np.clip(values, -1.0, 1.0)) / 2.0) + self.boundary)
 
 
 @dataclass(frozen=True)
@@ -245,10 +260,11 @@ class CalibratorLink:
         ValueError
             If rows have different weights and it takes none, or it is a classifier without probabilities.
         """
-        if isinstance(calibrator, type) or (
-            is_classifier(calibrator) and not hasattr(calibrator, "predict_proba")
-        ):
-            raise ValueError(f"link={calibrator} is no regressor and no classifier with predict_proba.")
+        check_instance(calibrator, "link")
+        if is_classifier(calibrator) and not hasattr(calibrator, "predict_proba"):
+            raise ValueError(
+                f"link={calibrator} is a classifier without predict_proba: give one that has it."
+            )
         fitted, used = clone(calibrator), weight > 0
         grid = 2.0 ** np.round(np.log2(max(float(np.abs(values[used]).max()), TINY)) - GRID_BITS)
         features, labels, weight = _rounded(values[used], grid), positive[used].astype(int), weight[used]
@@ -346,7 +362,9 @@ def _fit_link(
     information: Array | None,
     boundary: float,
 ) -> Link:
-    formulas: dict[str, Link] = {"kwok": KwokLink(), "hinge": HingeLink(), "clipped": ClippedLink()}
+    formulas: dict[str, Link] = {
+        "kwok": KwokLink(boundary), "hinge": HingeLink(boundary), "clipped": ClippedLink(boundary)
+    }  # fmt: skip
     if not isinstance(link, str):
         return CalibratorLink.fit(link, values, positive, weight)
     if link in formulas:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -288,10 +289,10 @@ def class_weights(
     # As in scikit-learn: a dict that weights every class may weight others too, those of other folds.
     if unknown and not set(names) <= set(given):
         raise ValueError(f"class_weight names classes that y does not hold: {sorted(map(str, unknown))}.")
-    factor = np.array([float(given.get(label, 1.0)) for label in names])
-    if np.any(factor <= 0) or not np.isfinite(factor).all():
-        raise ValueError("class_weight must be finite and above 0 for every class.")
-    return factor
+    for label, factor in given.items():
+        if not (isinstance(factor, Real) and 0 < factor < np.inf):
+            raise ValueError(f"class_weight[{label!r}]={factor!r} is no weight: give finite numbers above 0.")
+    return np.array([float(given.get(label, 1.0)) for label in names])
 
 
 def row_bounds(C: float, class_weight: Array, y: Indices, weight: Array) -> Array:
@@ -479,10 +480,11 @@ def _coefficients_of(estimator: Any, problem: DualProblem) -> Array:
     beta = np.zeros(len(problem.label))
     np.add.at(beta, points[inside], coef[inside])
     slack = 1e-6 * problem.bound
-    if np.any(beta < problem.lower - slack) or np.any(beta > problem.upper + slack):
+    if np.any(beta * problem.label < -slack):
         raise ValueError(
-            "The estimator's dual coefficients do not fit y and C * sample_weight: pass the X, y and "
-            "sample_weight it was fitted on."
+            "The signs of the estimator's dual coefficients do not fit y: pass the X and y it was fitted on."
         )
+    if np.any(np.abs(beta) > problem.bound + slack):  # C or a weight has been lowered since
+        return np.zeros_like(beta)
     beta = np.clip(beta, problem.lower, problem.upper)
     return beta if abs(beta.sum()) <= 1e-9 * problem.bound.sum() else np.zeros_like(beta)

@@ -1,13 +1,13 @@
-"""Pools of models, weighted by their leave-one-out probabilities."""
+"""Pools of models, weighted by their left-out probabilities."""
 
 from __future__ import annotations
-
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
+
+from bayes_svm._warn import warn
 
 __all__ = ["pooled", "stacking_weights"]
 
@@ -38,7 +38,7 @@ def pooled(logs: Array, weights: Array) -> Array:
 
 
 def stacking_weights(logs: Array, y: NDArray[np.intp], weight: Array) -> Array:
-    r"""Weights of the pool that maximises the leave-one-out log-likelihood.
+    r"""Weights of the pool that maximises the left-out log-likelihood.
 
     .. math:: \max_w \; \sum_i \log p_w(y_i | x_i) + \frac{1}{K} \sum_k \log w_k, \qquad
               p_w \propto \prod_k p_k^{w_k}, \quad w > 0, \; \sum_k w_k = 1
@@ -104,7 +104,5 @@ def _newton(logs: Array, y: NDArray[np.intp], weight: Array) -> Array:
                 return weights
         weights, value = weights + length * step, trial
     else:
-        warnings.warn(
-            "The mixture's weights did not converge: try a smaller grid.", ConvergenceWarning, stacklevel=2
-        )
+        warn("The mixture's weights did not converge: try a smaller grid.", ConvergenceWarning)
     return np.asarray(weights / weights.sum())

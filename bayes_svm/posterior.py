@@ -15,6 +15,7 @@ from scipy.special import expit
 from bayes_svm._memory import require_bytes
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.kernels import Kernel
+from bayes_svm.leave_one_out.order import content_rank
 from bayes_svm.machine import Machine, machine_of
 from bayes_svm.problem import DualProblem, Indices, copies_of_weight
 from bayes_svm.solution import DualSolution
@@ -353,22 +354,22 @@ def posterior_of(
     sharpness : float
         As in :func:`hinge_curvature`.
     max_rows : int, optional
-        Keep this many of the active points at most, evenly spaced in the order of their mean kernel
-        value with all points: a sketch, which knows less.
+        Keep this many of the active points at most, evenly spaced in the order of
+        :func:`~bayes_svm.leave_one_out.order.content_rank`: a sketch, which knows less.
     bound : array of shape (n_points,), optional
         The part of the points' bounds that counts, by default all of them.
     """
     bound = solution.bound if bound is None else bound
     curvature = bound / C * hinge_curvature(solution.label * solution.values, smoothing, sharpness)
     active = np.flatnonzero(curvature > NEGLIGIBLE * curvature.max())
-    if max_rows is not None and len(active) > max_rows:
-        # By how dense the data are about them, not in the order of the rows, which is to change nothing.
-        density = problem.gram.sums_of(active)
-        active = active[np.argsort(density, kind="stable")]
-        active = np.sort(active[np.linspace(0, len(active) - 1, max_rows).round().astype(np.intp)])
     first_row = np.full(len(curvature), -1, dtype=np.intp)
     rows = np.flatnonzero(problem.group >= 0)[::-1]
     first_row[problem.group[rows]] = rows
+    if max_rows is not None and len(active) > max_rows:
+        # By what the points hold, not in the order of the rows, which is to change nothing.
+        rank = content_rank(machine)[machine.row_of[first_row[active]]]
+        active = active[np.argsort(rank, kind="stable")]
+        active = np.sort(active[np.linspace(0, len(active) - 1, max_rows).round().astype(np.intp)])
     numbers = first_row[active]
     return Posterior(
         kernel=machine.kernel,
@@ -497,8 +498,10 @@ def information_across(
         None for a kernel that is not positive semi-definite.
     """
     point, found = problem.group[row], np.empty(len(row))
+    present = point >= 0  # rows of weight 0 are points of their own, of which nothing is known
     for one in (0, 1):
-        own, other = np.flatnonzero(half == one), np.flatnonzero(half != one)
+        own, other = np.flatnonzero((half == one) & present), np.flatnonzero((half != one) & present)
+        unweighted = np.flatnonzero((half != one) & ~present)
         bound: Array = np.bincount(point[own], weights=counted[own], minlength=len(problem.label)).astype(
             float
         )
@@ -510,6 +513,8 @@ def information_across(
             part = other[start : start + step]
             explained = posterior.explained(problem.gram.block(posterior.points, point[part]).T)
             found[part] = information_from(explained, problem.gram.diagonal[point[part]], posterior.lam)
+        if len(unweighted):
+            found[unweighted] = posterior.information(machine.X[row[unweighted]])
     return found
 
 

@@ -19,7 +19,7 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from bayes_svm._meta import check_instance
+from bayes_svm._meta import check_instance, decided
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.links import normalised_log_odds
 from bayes_svm.machine import checked_weights
@@ -386,8 +386,8 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         array of shape (n_samples,)
         """
-        costs = self.predict_proba(X) * self.class_weight_
-        return np.asarray(self.classes_[costs.argmax(axis=1)])
+        proba = self.predict_proba(X)
+        return np.asarray(self.classes_[decided(proba, self.class_weight_)])
 
     def _require_models(self) -> None:
         check_is_fitted(self)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -16,6 +15,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import Interval, validate_params
 
 from bayes_svm._threads import one_blas_thread
+from bayes_svm._warn import warn
 from bayes_svm.hypersphere import GaussianKernel, inverse_lengths
 from bayes_svm.kernels import resolve_gamma
 from bayes_svm.machine import checked_weights, encode_classes
@@ -240,11 +240,10 @@ def optimize_kernel(
         options={"maxiter": max_iter},
     )
     if not found.success:
-        warnings.warn(
+        warn(
             f"No minimum of class similarity was reached: {found.message} Raise max_iter, or start from "
             "another kernel.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     best = min(history, key=lambda evaluation: evaluation.value)
     chosen = best.parameters

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayes_svm._meta import decided
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.kernels import KERNEL_NAMES, Kernel
 from bayes_svm.leave_one_out import LeaveOneOut, read_machine, warn_if_inexact
@@ -87,8 +88,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         No effect; kept from SVC. The kernel matrix is held in memory.
     class_weight : dict or "balanced", default=None
         Costs of the classes: factors of C, and of the probabilities where ``predict`` compares them.
-        The probabilities themselves are those of the population that the data come from. "balanced"
-        is inversely proportional to the weight of the class.
+        The probabilities themselves are those of the population that the data come from: they are
+        fitted to the rows, whatever their class costs, or, where nothing is fitted ("kwok", "hinge",
+        "clipped"), brought back to it. "balanced" is inversely proportional to the weight of the class.
     verbose : bool, default=False
         Print what the fit did.
     max_iter : int, default=-1
@@ -102,8 +104,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     link : str or estimator, default="moderated"
         How decision values become probabilities.
 
-        * "moderated": Platt's sigmoid fitted to the left-out decision values. Beyond the data its
-          log-odds go to a limit: the share of each class among the five rows that are
+        * "moderated": Platt's sigmoid fitted to the left-out decision values. Where a value is beyond
+          all of them, the log-odds rise by less than 1. Beyond the data they
+          go to a limit: the share of each class among the five rows that are
           themselves the farthest out, by Laplace's rule of succession, so that it is never more
           certain than six to one. With a precomputed kernel, which holds no ``k(x, x)`` of new
           points, and with kernels that are not positive semi-definite it is the sigmoid alone.
@@ -172,8 +175,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     Notes
     -----
     ``predict`` is the argmax of ``class_weight_ * predict_proba``, of the probability alone where no
-    class weights are given. For two classes its boundary is where the sigmoid is 1/2, which can lie a
-    little beside ``decision_function(X) == 0``.
+    class weights are given. For two classes its boundary is where the probabilities are equal, or as 1
+    to the ratio of the class weights, which can lie a little beside ``decision_function(X) == 0``.
 
     Sample weights count rows: a weight of 2 is the row given twice, 0 is the row absent.
 
@@ -316,7 +319,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             If the solution is not exact: ``max_iter`` reached, or a kernel that is not
             positive semi-definite.
         UserWarning
-            If the decision values do not separate the classes, and the prior is returned.
+            If the left-out decision values do not separate the classes, so that the probabilities
+            hardly differ from the classes' shares; if a class has two members, too few to calibrate on;
+            if ``leave_out`` is a number above that of the rarest class's members.
         """
         with one_blas_thread():
             machine = self._machine(X, y, sample_weight)
@@ -368,7 +373,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         self.left_out_proba_ = proba = np.exp(
             log_probabilities(class_log_odds(links, found.decision_values, reading))
         )
-        self.left_out_ = replace(found, predicted=self._decided(proba), jointly=True, proba=proba)
+        self.left_out_ = replace(
+            found, predicted=decided(proba, self.class_weight_), jointly=True, proba=proba
+        )
         if self.verbose:
             self._report_fit(solutions)
         return self
@@ -458,12 +465,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
         """
         proba = self.predict_proba(X)
-        return np.asarray(self.classes_[self._decided(proba)])
-
-    def _decided(self, proba: Array) -> NDArray[np.intp]:
-        """Class numbers that probabilities decide for."""
-        costs = self.class_weight_ / self.class_weight_.max()
-        return np.asarray((costs * proba).argmax(axis=1), dtype=np.intp)
+        return np.asarray(self.classes_[decided(proba, self.class_weight_)])
 
     @property
     def coef_(self) -> Array:

@@ -109,3 +109,21 @@ def test_dumais_folds_count_weights_as_repeated_rows_in_any_order():
     repeated = fit_dumais(VALUES[rows], POSITIVE[rows], np.ones(len(rows)))
     assert weighted.slope == pytest.approx(repeated.slope, rel=1e-4)
     assert weighted.offset == pytest.approx(repeated.offset, rel=1e-4)
+
+
+@pytest.mark.parametrize("weight", [1e3, 1e6, 1e9])
+@pytest.mark.parametrize("seed", range(5))
+def test_large_weights_are_fitted_to_the_end(weight, seed):
+    """Classes that their values separate: the targets' distance from 0 and 1 is all that counts."""
+    random = np.random.default_rng(seed)
+    positive = np.arange(40) < 15
+    values = random.normal(size=40) + 4.0 * positive
+    weights = weight * random.choice([0.5, 1.0, 2.0], size=40)
+    link = fit_sigmoid(values, positive, weights, 0.1)
+    n_positive, n_negative = weights[positive].sum(), weights[~positive].sum()
+    at = link.slope * values + link.offset
+    # Without the priors, which do not count beside such weights, the score equations vanish.
+    target = np.where(positive, (n_positive + 0.1) / (n_positive + 0.2), 0.1 / (n_negative + 0.2))
+    pull = weights * (expit(at) - target)
+    assert abs(pull.sum()) < 5.0
+    assert abs(pull @ (values - values.mean())) < 20.0

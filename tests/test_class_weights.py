@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from _data import noisy, three_classes
-from bayes_svm import BayesSVC, RejectOptionClassifier
+from bayes_svm import BayesSVC, PairwiseCouplingClassifier, RejectOptionClassifier
 from bayes_svm.decision import risk_coverage_curve
 from bayes_svm.decision.scorers import neg_selective_risk_scorer
 from bayes_svm.search import BayesSVCSearch
@@ -123,3 +123,34 @@ def test_without_class_weights_nothing_is_weighed():
     np.testing.assert_array_equal(model.class_weight_, [1.0, 1.0])
     equal = clone(model).set_params(class_weight={1: 1.0, -1: 1.0}).fit(X, y)
     np.testing.assert_array_equal(equal.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("link", ["kwok", "hinge", "clipped"])
+def test_links_that_fit_nothing_count_the_weights_once(rare, link):
+    X, y, X_test, _ = rare
+    model = BayesSVC(class_weight="balanced", link=link).fit(X, y)
+    values = model.decision_function(X_test)
+    clear = np.abs(values) > 1e-9
+    np.testing.assert_array_equal(model.predict(X_test)[clear], (values > 0)[clear])
+    free = BayesSVC(class_weight={0: 1.0, 1: 1.0}, link=link).fit(X, y)
+    np.testing.assert_array_equal(
+        free.predict_proba(X_test), BayesSVC(link=link).fit(X, y).predict_proba(X_test)
+    )
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 6.0, 2: 0.5}])
+def test_coupled_pairs_answer_by_the_costs_too(class_weight):
+    X, y = three_classes()
+    keep = (y != 1) | (np.cumsum(y == 1) <= 12)
+    X, y = X[keep], y[keep]
+    model = PairwiseCouplingClassifier(BayesSVC(class_weight=class_weight)).fit(X, y)
+    single = BayesSVC(class_weight=class_weight).fit(X, y).class_weight_
+    np.testing.assert_allclose(model.class_weight_, single / single[0])
+    predicted = model.classes_[(model.class_weight_ * model.predict_proba(X)).argmax(axis=1)]
+    np.testing.assert_array_equal(model.predict(X), predicted)
+    np.testing.assert_array_equal(model.classes_[model.decision_function(X).argmax(axis=1)], predicted)
+    two = y != 2
+    pair = BayesSVC(class_weight={0: 1.0, 1: 6.0})
+    np.testing.assert_array_equal(
+        PairwiseCouplingClassifier(pair).fit(X[two], y[two]).predict(X), pair.fit(X[two], y[two]).predict(X)
+    )

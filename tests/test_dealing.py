@@ -54,3 +54,10 @@ def test_more_copies_than_can_be_counted_are_refused():
         ValueError, match=r"stands for 1e\+16 copies.*divide it by a constant, and multiply C"
     ):
         deal(np.array([1e16, 1.0]), 2)
+
+
+def test_memory_is_counted_first(monkeypatch):
+    monkeypatch.setattr("bayes_svm._memory.ALWAYS_THERE", 0)
+    monkeypatch.setattr("bayes_svm._memory.available_bytes", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"Dealing 40 rows of different sample weights to .* strata"):
+        deal(np.r_[np.full(20, 1e3 + 1), np.ones(20)], 20)

@@ -1,6 +1,7 @@
 """What leaves when a BayesSVC is fitted, and all that is read off it."""
 
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -165,3 +166,63 @@ def test_wide_data_have_probabilities_that_tell_something():
         loss.append([log_loss(y[test], model.predict_proba(wide[test])) for model in (together, alone)])
     assert np.mean(loss, axis=0)[0] < 0.62
     assert np.mean(loss, axis=0)[1] > 0.66
+
+
+@pytest.mark.parametrize("link", ["moderated", "sigmoid", "kwok"])
+def test_a_row_of_weight_zero_in_a_group_is_absent_from_it(twins, link):
+    data, y, groups = twins
+    weight = np.ones(len(y))
+    weight[::7] = 0.0
+    with_it = quiet(lambda: BayesSVC(link=link).fit(data, y, sample_weight=weight, groups=groups))
+    kept = weight > 0
+    without = quiet(lambda: BayesSVC(link=link, gamma=with_it.kernel_.gamma).fit(
+        data[kept], y[kept], groups=groups[kept]
+    ))  # fmt: skip
+    np.testing.assert_allclose(
+        with_it.left_out_decision_values_[kept], without.left_out_decision_values_, atol=1e-8
+    )
+    np.testing.assert_allclose(with_it.predict_proba(data), without.predict_proba(data), atol=1e-8)
+    assert np.isfinite(with_it.left_out_proba_).all()
+
+
+@pytest.mark.parametrize("leave_out", ["strata", "rows", 3, GroupKFold(3)])
+@pytest.mark.parametrize("link", ["moderated", "sigmoid"])
+def test_a_class_that_lives_in_one_group_is_named(twins, leave_out, link):
+    data, y, groups = twins
+    groups = np.where(y == 1, groups, -1)
+    with pytest.raises(ValueError, match="Class 0 lives in one group only"):
+        BayesSVC(leave_out=leave_out, link=link).fit(data, y, groups=groups)
+
+
+def test_rejection_finds_the_groups_of_a_pipelines_step(twins):
+    data, y, groups = twins
+    model = make_pipeline(StandardScaler(), BayesSVC(C=10.0, gamma=1.0))
+    reject = RejectOptionClassifier(model, target_coverage=1.0, cv=0.25)
+    assert quiet(lambda: reject.fit(data, y, bayessvc__groups=groups)).selective_risk_ > 0.25
+
+
+def test_rejection_refuses_a_splitter_that_cuts_groups(twins):
+    data, y, groups = twins
+    reject = RejectOptionClassifier(BayesSVC(), target_coverage=0.8, cv=StratifiedKFold(4))
+    with pytest.raises(ValueError, match="keeps groups whole, StratifiedGroupKFold say"):
+        quiet(lambda: reject.fit(data, y, groups=groups))
+
+
+def test_the_order_of_rows_on_a_grid_changes_nothing():
+    """More points near the margin than the sketch of the posterior keeps, many with the same neighbours."""
+    grid = np.array(np.meshgrid(*[np.arange(24.0)] * 2)).reshape(2, -1).T
+    random = np.random.default_rng(0)
+    y, order, far = random.permutation(576) % 2, random.permutation(576), random.random((100, 2)) * 50 - 12
+    one, other = (
+        quiet(lambda rows=rows: BayesSVC(gamma=1.0).fit(grid[rows], y[rows]))
+        for rows in (np.arange(576), order)
+    )
+    np.testing.assert_allclose(one.predict_proba(far), other.predict_proba(far), atol=1e-9)
+
+
+def test_rare_rows_of_another_weight_leave_little_by_little_in_bounded_memory(monkeypatch):
+    """Every stratum takes a copy of every common row along: their rates are added up in parts."""
+    weight = np.where(Y[0] == Y, 1.0, 1000.0)
+    whole = BayesSVC().fit(X, Y, sample_weight=weight).left_out_decision_values_
+    monkeypatch.setattr(import_module("bayes_svm.leave_one_out.path"), "DIRECTION_BYTES", 1000)
+    np.testing.assert_array_equal(BayesSVC().fit(X, Y, sample_weight=weight).left_out_decision_values_, whole)

@@ -416,9 +416,10 @@ def test_a_calibrator_that_cannot_is_refused():
     y = POSITIVE.astype(int)
     with pytest.raises(ValueError, match="takes no sample weights"):
         fit_links(KNeighborsClassifier(), VALUES, y, WEIGHT + 0.3, 0.25)
-    for refused in (LinearSVC(), IsotonicRegression):
-        with pytest.raises(ValueError, match="no regressor and no classifier with predict_proba"):
-            fit_links(refused, VALUES, y, np.ones(80), 0.25)
+    with pytest.raises(ValueError, match="classifier without predict_proba"):
+        fit_links(LinearSVC(), VALUES, y, np.ones(80), 0.25)
+    with pytest.raises(TypeError, match="link is the class IsotonicRegression: give an instance"):
+        fit_links(IsotonicRegression, VALUES, y, np.ones(80), 0.25)
     [link] = fit_links(KNeighborsClassifier(), VALUES, y, np.ones(80), 0.25)
     assert np.all(np.isfinite(link.log_odds(VALUES)))
     [link] = fit_links(IsotonicRegression(), VALUES, y, np.ones(80), 0.25)

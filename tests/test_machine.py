@@ -67,7 +67,7 @@ def test_where_every_class_has_a_weight_those_of_other_classes_do_not_matter():
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, np.inf, np.nan])
 def test_a_class_weight_out_of_range_is_refused(factor):
-    with pytest.raises(ValueError, match="class_weight must be finite and above 0"):
+    with pytest.raises(ValueError, match=r"class_weight\[1\]=.* is no weight: give finite numbers above 0"):
         bounds_of(1.0, np.array([0, 1]), np.ones(2), {1: factor})
 
 
@@ -194,7 +194,7 @@ def test_other_data_than_the_machine_was_fitted_on_are_refused():
         machine_of(SVC().fit(X, y), X[:, :2], y)
     with pytest.raises(ValueError, match="fewer rows than the estimator was fitted on"):
         machine_of(SVC().fit(X, y), X[:20], y[:20])
-    with pytest.raises(ValueError, match="do not fit y and C"):
+    with pytest.raises(ValueError, match="do not fit y: pass the X and y"):
         machine_of(SVC().fit(X, y), X, -y)
 
 
@@ -214,8 +214,16 @@ def test_class_weights_of_a_fitted_svc_are_what_its_parameter_says_now():
     X, y = noisy()
     svc = SVC(class_weight={1: 0.5}).fit(X, y).set_params(class_weight={1: 2.0})
     np.testing.assert_array_equal(machine_of(svc, X, y)[0].row_bound, np.where(y > 0, 2.0, 1.0))
-    with pytest.raises(ValueError, match="dual coefficients do not fit"):
-        machine_of(svc.set_params(class_weight={1: 0.01}), X, y)
+    machine, [solution] = machine_of(svc.set_params(class_weight={1: 0.01}), X, y)
+    anew = machine_of(SVC(class_weight={1: 0.01}), X, y)[1][0]
+    np.testing.assert_array_equal(machine.row_bound, np.where(y > 0, 0.01, 1.0))
+    np.testing.assert_allclose(solution.values, anew.values, atol=1e-9)
+
+
+def test_a_lower_c_of_a_fitted_svc_is_what_its_parameter_says_now():
+    X, y = noisy()
+    [solution] = machine_of(SVC(C=10.0).fit(X, y).set_params(C=0.01), X, y)[1]
+    np.testing.assert_allclose(solution.values, machine_of(SVC(C=0.01), X, y)[1][0].values, atol=1e-9)
 
 
 def test_balanced_class_weights_of_an_svc_count_rows_and_ours_weights():

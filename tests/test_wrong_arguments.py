@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.model_selection import KFold
 from sklearn.svm import SVC, LinearSVC
 
 from _data import noisy, three_classes
@@ -218,3 +219,41 @@ def evidence_or_refusal(svc, features):
         return log_evidence(svc, features, Y).value
     except ValueError as error:
         return str(error)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: BayesSVC(leave_out=KFold).fit(X, Y),
+            TypeError,
+            "leave_out is the class KFold: give an inst",
+        ),
+        (lambda: leave_one_out(SVC(), X, Y, cv=KFold), TypeError, "cv is the class KFold: give an instance"),
+        (
+            lambda: BayesSVC(leave_out=[1, 2]).fit(X, Y),
+            ValueError,
+            r"leave_out\[0\] is no pair of row numbers",
+        ),
+        (lambda: leave_one_out(SVC(), X, Y, cv=[1, 2]), ValueError, r"cv\[0\] is no pair of row numbers"),
+        (
+            lambda: BayesSVC(class_weight={1: "a"}).fit(X, Y),
+            ValueError,
+            r"class_weight\[1\]='a' is no weight",
+        ),
+    ],
+)
+def test_classes_and_values_in_place_of_what_was_meant(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize("options", [{"max_iter": 0}, {"C": 1e-200}])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_a_far_row_of_a_machine_without_support_vectors(kernel, options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", (UserWarning, ConvergenceWarning))
+        model = BayesSVC(kernel=kernel, **options).fit(X, Y)
+    rows = np.vstack([X[:2], 1e70 * X[:1], 1e200 * X[:1]])
+    np.testing.assert_array_equal(model.decision_function(rows), np.full(4, model.intercept_[0]))
+    assert np.isfinite(model.predict_proba(rows)).all()

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
 
 __all__ = ["answers", "confidence_of", "default_reject_label", "labels_with_rejection"]
 
@@ -22,9 +24,7 @@ def answers(classifier: Any, X: Any) -> tuple[NDArray[Any], Array]:
     -------
     labels, confidence : arrays of shape (n_samples,)
     """
-    classifier = (
-        getattr(classifier, "estimator_", classifier) if hasattr(classifier, "reject_label_") else classifier
-    )
+    classifier, X = _before_rejection(classifier, X)
     predicted = np.asarray(classifier.predict(X))
     proba = np.asarray(classifier.predict_proba(X), dtype=np.float64)
     return predicted, confidence_of(predicted, proba, np.asarray(classifier.classes_))
@@ -32,7 +32,24 @@ def answers(classifier: Any, X: Any) -> tuple[NDArray[Any], Array]:
 
 def confidence_of(predicted: NDArray[Any], proba: Array, classes: NDArray[Any]) -> Array:
     """Probability of the predicted class of each row."""
-    return np.asarray(proba[np.arange(len(proba)), np.searchsorted(classes, predicted)])
+    column = np.searchsorted(classes, predicted)
+    strange = np.flatnonzero(classes[np.minimum(column, len(classes) - 1)] != predicted)
+    if len(strange):
+        first = np.asarray(predicted).tolist()[strange[0]]
+        raise ValueError(
+            f"predict gives {first!r}, which is none of classes_: it has no probability. Use the "
+            "classifier that answers, without what changes its answers."
+        )
+    return np.asarray(proba[np.arange(len(proba)), column])
+
+
+def _before_rejection(classifier: Any, X: Any) -> tuple[Any, Any]:
+    """The classifier whose answers are rejected, alone, in a pipeline or in a search, and its X."""
+    if isinstance(classifier, BaseSearchCV):
+        return _before_rejection(classifier.best_estimator_, X)
+    if isinstance(classifier, Pipeline) and hasattr(classifier[-1], "reject_label_"):
+        return classifier[-1].estimator_, classifier[:-1].transform(X)
+    return (classifier.estimator_ if hasattr(classifier, "reject_label_") else classifier), X
 
 
 def default_reject_label(classes: NDArray[Any], given: Any) -> Any:

@@ -320,7 +320,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self, X: Any, y: NDArray[Any], fit_params: dict, share: float
     ) -> tuple[Answers, NDArray[np.intp]]:
         seed = 0 if self.random_state is None else self.random_state
-        groups = fit_params.get("groups")
+        groups = _groups_of(fit_params)
         split = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
         if groups is not None:
             split = StratifiedGroupKFold(max(2, round(1 / share)), shuffle=True, random_state=seed)
@@ -332,11 +332,16 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _cross_validate(self, X: Any, y: NDArray[Any], fit_params: dict, split_params: dict) -> Answers:
         predicted, confidence = y.copy(), np.full(len(y), np.nan)
-        groups, cv = fit_params.get("groups"), self.cv
+        groups, cv = _groups_of(fit_params), self.cv
         if groups is not None and (isinstance(cv, Integral) or not _routing_enabled()):
             cv = StratifiedGroupKFold(int(cv)) if isinstance(cv, Integral) else cv
             split_params = {"groups": groups}
         for train, test in check_cv(cv, y, classifier=True).split(X, y, **split_params):
+            if groups is not None and np.isin(np.asarray(groups)[test], np.asarray(groups)[train]).any():
+                raise ValueError(
+                    "cv trains on rows of the same groups that it predicts: use a splitter that keeps groups "
+                    "whole, StratifiedGroupKFold say."
+                )
             model = fitted_on_rows(self.estimator, X, y, train, fit_params)
             X_test, _ = _safe_split(model, X, y, test, train)
             predicted[test], confidence[test] = answers(model, X_test)
@@ -390,3 +395,9 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 f"{int(used.sum())} points: ask for less, or give more data to choose the threshold on."
             )
         return found
+
+
+def _groups_of(fit_params: dict[str, Any]) -> Any:
+    """Groups among the parameters of fit: the estimator's own, or those of a step of a pipeline."""
+    names = (name for name in fit_params if name == "groups" or name.endswith("__groups"))
+    return fit_params.get(next(names, "groups"))

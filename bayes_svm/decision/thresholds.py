@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
+from bayes_svm._warn import warn
 from bayes_svm.confusion import Confusion, PerClass
 from bayes_svm.decision.costs import offsets_for
 from bayes_svm.decision.curve import ThresholdCurve
@@ -280,11 +280,9 @@ def _standard_error(
             f"at_least was reached in {len(found)} of {n_bootstrap} resamples: no standard error."
         )
     if lost:
-        warnings.warn(
+        warn(
             f"at_least was out of reach in {lost} of {n_bootstrap} resamples; the standard error leaves "
-            "them out.",
-            UserWarning,
-            stacklevel=4,
+            "them out."
         )
     return float(np.std(found, ddof=1))
 

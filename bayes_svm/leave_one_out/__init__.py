@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from sklearn.utils import check_array
 
 from bayes_svm._meta import check_jobs
 from bayes_svm._threads import one_blas_thread
+from bayes_svm._warn import warn
 from bayes_svm.leave_one_out.folds import fold_numbers, group_numbers
 from bayes_svm.leave_one_out.leaving import Leaving, groups_alone, rows_alone
 from bayes_svm.leave_one_out.readings import Plan, Readings, Wanted, read_parts
@@ -194,11 +194,10 @@ def _report(done: int, total: int) -> None:
 def warn_if_inexact(solution: DualSolution) -> None:
     """ConvergenceWarning naming the reason and the gap of a solution that is not exact."""
     if not solution.exact:
-        warnings.warn(
+        warn(
             f"The solution is not exact: {solution.reason} (KKT residual {solution.kkt_residual:.2g}, "
             f"relative duality gap {solution.relative_gap:.2g}).",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 

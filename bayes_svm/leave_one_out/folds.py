@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -24,19 +25,19 @@ def group_numbers(groups: ArrayLike | None, n_samples: int) -> Indices | None:
     """
     if groups is None:
         return None
-    labels: NDArray[Any] = np.asarray(groups)
+    labels: NDArray[Any] = np.asarray(groups, dtype=object)
     if labels.shape != (n_samples,) and labels.shape != (n_samples, 1):
         raise ValueError(
             f"groups has shape {labels.shape}: give one label for each of the {n_samples} rows, shape "
             f"({n_samples},)."
         )
     labels = labels.ravel()
-    kinds = {type(label).__name__ for label in labels.tolist()}
+    kinds = {"number" if isinstance(label, Number) else type(label).__name__ for label in labels}
     if len(kinds) > 1 or "NoneType" in kinds:
         raise ValueError(
             f"groups mixes labels of type {', '.join(sorted(kinds))}: give all as strings, or all as numbers."
         )
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
+    if any(label != label for label in labels):
         raise ValueError("groups holds NaN: every row needs a group, if it is one of its own.")
     names, numbers = np.unique(labels, return_inverse=True)
     if len(names) < 2:
@@ -54,10 +55,15 @@ def fold_numbers(X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, name: 
         outside it: left-out values are those of the machine of all other rows.
     """
     n_samples = X.shape[0]
+    if isinstance(cv, type):
+        raise TypeError(f"{name} is the class {cv.__name__}: give an instance, {cv.__name__}() say.")
     labels = np.asarray(y).reshape(n_samples)
     fold, times = np.zeros(n_samples, dtype=np.intp), np.zeros(n_samples, dtype=np.intp)
     if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):
         cv = list(cv)
+        for number, split in enumerate(cv):
+            if not (isinstance(split, Sized) and len(split) == 2):
+                raise ValueError(f"{name}[{number}] is no pair of row numbers, (train, test): {split!r}.")
     # No splitter looks at the features: the number of rows is enough.
     for number, (train, test) in enumerate(
         check_cv(cv, labels, classifier=True).split(labels, labels, groups)

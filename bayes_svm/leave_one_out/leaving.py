@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayes_svm._warn import warn
 from bayes_svm.dealing import deal
 from bayes_svm.leave_one_out.folds import fold_numbers
 from bayes_svm.leave_one_out.order import content_rank
@@ -191,21 +191,10 @@ def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = No
     ValueError
         If a class lives in one group only, or there are fewer groups than strata.
     """
-    used = np.flatnonzero(machine.row_bound > 0)
-    n_classes = len(machine.classes)
-    counts = np.zeros((int(numbers.max()) + 1, n_classes))
-    np.add.at(counts, (numbers[used], machine.y[used]), copies_of_weight(machine.weight[used]))
+    used, counts = np.flatnonzero(machine.row_bound > 0), _members_of_groups(machine, numbers)
     present = np.flatnonzero(counts.any(axis=1))
-    homes = np.count_nonzero(counts, axis=0)
-    if homes.min() < 2:
-        lonely = int(homes.argmin())
-        raise ValueError(
-            f"Class {machine.classes.tolist()[lonely]!r} lives in one group only: without this group there "
-            "is nothing to learn it from. Give groups that each class has at least two of, or "
-            "leave_out='rows' without groups."
-        )
     if number is None:
-        number = min(_number_of_strata(homes), len(present))
+        number = min(_number_of_strata(np.count_nonzero(counts, axis=0)), len(present))
     if number > len(present):
         raise ValueError(f"leave_out={number} asks for more strata than there are groups: {len(present)}.")
     rank = content_rank(machine)
@@ -215,6 +204,27 @@ def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = No
     stratum = np.full(len(counts), -1)
     stratum[order] = _dealt(counts[order], number)
     return groups_alone(machine, np.where(stratum[numbers] >= 0, stratum[numbers], number))
+
+
+def _members_of_groups(machine: Machine, numbers: Indices) -> Array:
+    """Copies of the members of each class in each group, shape (n_groups, n_classes).
+
+    Raises
+    ------
+    ValueError
+        If a class lives in one group only.
+    """
+    used = np.flatnonzero(machine.row_bound > 0)
+    counts = np.zeros((int(numbers.max()) + 1, len(machine.classes)))
+    np.add.at(counts, (numbers[used], machine.y[used]), copies_of_weight(machine.weight[used]))
+    homes = np.count_nonzero(counts, axis=0)
+    if homes.min() < 2:
+        lonely = int(homes.argmin())
+        raise ValueError(
+            f"Class {machine.classes.tolist()[lonely]!r} lives in one group only: without this group there "
+            "is nothing to learn it from. Give groups that each class has at least two of, or none."
+        )
+    return counts
 
 
 def _dealt(counts: Array, number: int) -> Indices:
@@ -278,6 +288,8 @@ def what_leaves(machine: Machine, leave_out: Any, y: ArrayLike, numbers: Indices
     ValueError
         For groups or folds that cannot be left out.
     """
+    if numbers is not None:
+        _members_of_groups(machine, numbers)  # refuses
     if not isinstance(leave_out, str | Integral):
         return groups_alone(machine, fold_numbers(machine.X, y, numbers, leave_out, "leave_out"))
     if leave_out == "rows":
@@ -300,9 +312,7 @@ def _check_number(machine: Machine, number: int) -> None:
             'less, or leave_out="rows".'
         )
     if number > members.min():
-        warnings.warn(
+        warn(
             f"leave_out={number} is more than the {members.min():g} members of class "
-            f"{machine.classes.tolist()[members.argmin()]!r}: some of the strata have none of them.",
-            UserWarning,
-            stacklevel=5,
+            f"{machine.classes.tolist()[members.argmin()]!r}: some of the strata have none of them."
         )

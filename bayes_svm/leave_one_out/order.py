@@ -18,6 +18,7 @@ Words = NDArray[np.uint64]
 
 BITS = 20  # of a value, relative to the largest of its row, that the first key sees
 BLOCK = 2**20  # values that are hashed at a time
+ROUNDS = 3  # of hashing a kernel matrix, at most
 # Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIXERS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
@@ -68,15 +69,24 @@ def _keys_of_rows(X: Any, rows: Indices) -> Words:
 
 
 def _keys_of_sets(gram: Array) -> Words:
-    """Both hashes of the set of values of each row, equal ones counted once."""
-    keys = np.empty((len(gram), 2), dtype=np.uint64)
-    for part in _blocks(len(gram), len(gram)):
-        values = np.sort(gram[part] + 0.0, axis=1)
-        coarse = _coarse(values, np.abs(values).max(axis=1)[:, None])
-        for k, bits in enumerate((coarse.view(np.uint64), values.view(np.uint64))):
-            mixed = _mix(bits)
-            mixed[:, 1:][bits[:, 1:] == bits[:, :-1]] = 0
-            keys[part, k] = mixed.sum(axis=1, dtype=np.uint64)
+    """Both hashes of each row as the set of its values, each with the hash of the row that it is with.
+
+    After Weisfeiler and Leman: rows that are equal as sets differ in the next round if what they are
+    near to differs.
+    """
+    keys = np.zeros((len(gram), 2), dtype=np.uint64)
+    for _ in range(ROUNDS):
+        mixed, keys = _mix(keys + GOLDEN), np.empty_like(keys)
+        for part in _blocks(len(gram), len(gram)):
+            values = gram[part] + 0.0
+            coarse = _coarse(values, np.abs(values).max(axis=1)[:, None])
+            own = np.arange(len(gram))[part]
+            for k, bits in enumerate((coarse.view(np.uint64), values.view(np.uint64))):
+                with_others = _mix(_mix(bits) + mixed[:, k]).sum(axis=1, dtype=np.uint64)
+                itself = bits[np.arange(len(own)), own] + mixed[own, k]
+                keys[part, k] = _mix(with_others + _mix(itself * GOLDEN))
+        if len(np.unique(keys[:, 0])) == len(keys):
+            break
     return keys
 
 

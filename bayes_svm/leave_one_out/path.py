@@ -28,6 +28,7 @@ __all__ = ["Paths"]
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+DIRECTION_BYTES = 2**26  # of the members' rates, which are added up for each case
 BATCH = 192  # cases whose ends are verified together: the unit of parallel work
 CAPACITY = 128  # changes of the partition one path may keep
 MANY_MEMBERS = 24  # a case that moves more points than this has too many changes for the shared tableau
@@ -217,6 +218,16 @@ def _cases(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> C
 def _directions(base: PathBase, rows: Rows, removals: Removals, place: Indices, moves: Array) -> Array:
     """Rates of all positions due to the members that are not free in the base."""
     n_free, W = rows.tableau.n_free, rows.tableau.W
+    if len(removals) > 1 and 8 * len(place) * len(W) > DIRECTION_BYTES:
+        half = len(removals) // 2
+        cut, parts = removals.start[half], (np.arange(half), np.arange(half, len(removals)))
+        first, second = (removals.take(part) for part in parts)
+        return np.concatenate(
+            [
+                _directions(base, rows, first, place[:cut], moves[:cut]),
+                _directions(base, rows, second, place[cut:], moves[cut:]),
+            ]
+        )
     columns = np.zeros((len(place), len(W)))
     inside, outside = np.flatnonzero(place >= n_free), np.flatnonzero((place < 0) & (moves != 0))
     columns[inside] = W[place[inside]]

@@ -30,7 +30,7 @@ STATUSES = (
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Decision value of every training point under the machine trained without it.
+    """Decision value of every training point under the machine trained without it, and what left with it.
 
     Arrays have shape (n_samples,) for two classes. For more they have a last axis: one column
     per class, against the rest; or, of an SVC, which takes classes in pairs, one per pair, except
@@ -39,7 +39,7 @@ class LeaveOneOut:
     Parameters
     ----------
     decision_values : array
-        Leave-one-out decision values; positive means ``classes[1]``, or the column's class.
+        Left-out decision values; positive means ``classes[1]``, or the column's class.
     train_decision_values : array
         Decision values of the machine trained on all points.
     values_at : array of shape (n_samples, n_at) or (n_samples, n_at, n_machines), or None
@@ -140,21 +140,21 @@ class LeaveOneOut:
 
     @property
     def recall(self) -> float:
-        """Leave-one-out recall; the macro average of one-versus-rest decisions over classes."""
+        """Left-out recall; for several classes the macro average."""
         return self._per_class.recall
 
     @property
     def precision(self) -> float:
-        """Leave-one-out precision; the macro average over classes."""
+        """Left-out precision; for several classes the macro average."""
         return self._per_class.precision
 
     @property
     def f1(self) -> float:
-        """Leave-one-out F1; the macro average over classes."""
+        """Left-out F1; for several classes the macro average."""
         return self._per_class.f1
 
     def score(self, metric: str | Callable[..., float]) -> float:
-        """Any scikit-learn metric on the leave-one-out predictions.
+        """Any scikit-learn metric on the left-out predictions.
 
         Parameters
         ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm._memory import require_bytes
 from bayes_svm._threads import one_blas_thread
+from bayes_svm._warn import warn
 from bayes_svm.calibration import fit_sigmoid
 from bayes_svm.kernels import KERNEL_NAMES, Kernel, largest_entry
 from bayes_svm.links import Link, class_log_odds, log_probabilities
@@ -259,11 +259,10 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
             planes = memory[column] if self.warm_start else None
             result = minimise(products, loss, self.C, tol=self.tol, max_iter=self.max_iter, planes=planes)
             if not result.converged:
-                warnings.warn(
+                warn(
                     f"{result.n_planes} cutting planes left a relative gap of {result.gap:.2g}{name}, more "
                     f"than tol={self.tol:g}: raise max_iter or tol, lower C, or scale the features.",
                     ConvergenceWarning,
-                    stacklevel=4,
                 )
             results.append(result)
         self._store(results, task, weight, k)

@@ -282,3 +282,24 @@ def test_scorers_in_model_selection():
     assert search.best_params_["threshold"] == 0.9
     nothing = RejectOptionClassifier(LogisticRegression(), threshold=1.0).fit(X, Y)
     assert neg_selective_risk_scorer(nothing, X, Y) == 0.0 == coverage_scorer(nothing, X, Y)
+
+
+def test_scorers_find_the_answers_in_pipelines_and_searches():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["a", "b", "c"])[y]
+    bare = RejectOptionClassifier(BayesSVC(), target_coverage=0.6).fit(StandardScaler().fit_transform(X), y)
+    area = neg_area_risk_coverage_scorer(bare, StandardScaler().fit_transform(X), y)
+    inside = make_pipeline(StandardScaler(), RejectOptionClassifier(BayesSVC(), target_coverage=0.6))
+    for labels in (y, names):
+        assert neg_area_risk_coverage_scorer(inside.fit(X, labels), X, labels) == pytest.approx(area)
+    search = GridSearchCV(inside, {"rejectoptionclassifier__target_coverage": [0.6]}, cv=3).fit(X, y)
+    assert neg_area_risk_coverage_scorer(search, X, y) == pytest.approx(area)
+
+
+def test_answers_without_a_probability_are_refused():
+    class Strange(LogisticRegression):
+        def predict(self, X):
+            return np.full(len(X), 7)
+
+    with pytest.raises(ValueError, match="predict gives 7, which is none of classes_"):
+        neg_area_risk_coverage_scorer(Strange().fit(X, Y), X, Y)

@@ -71,7 +71,8 @@ def test_rows_that_are_none_are_refused(cv, message):
     [
         (ROWS[:39], r"groups has shape \(39,\): give one label for each of the 40 rows, shape \(40,\)"),
         (np.zeros((40, 2)), r"groups has shape \(40, 2\): give one label"),
-        (np.array([*"ab" * 19, 1, 2], dtype=object), "groups mixes labels of type int, str"),
+        (np.array([*"ab" * 19, 1, 2], dtype=object), "groups mixes labels of type number, str"),
+        ([1, "a"] * 20, "groups mixes labels of type number, str"),
         (np.array([None, *"ab" * 19, "a"], dtype=object), "groups mixes labels of type NoneType, str"),
         (np.where(ROWS == 3, np.nan, ROWS // 4), "groups holds NaN: every row needs a group"),
         (np.zeros(40), r"groups holds one group only \(0.0\): at least 2 are needed"),

@@ -71,3 +71,21 @@ def test_the_order_does_not_follow_the_values():
     X = np.arange(200.0)[:, None] + 1
     ranks = rank_of_rows(X, np.arange(200) % 2)
     assert abs(np.corrcoef(ranks, X[:, 0])[0, 1]) < 0.2
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_kernel_matrices_of_few_different_values_have_an_order_too(seed):
+    """Counts of words and sets of properties: rows that are equal as sets differ by what is near them."""
+    random = np.random.default_rng(seed)
+    X = (random.random((60, 12)) < 0.3).astype(float)
+    X[:, 0] = 1.0
+    shared = X @ X.T
+    own = np.diag(shared)
+    K, y = shared / (own[:, None] + own - shared), np.arange(60) % 2
+    ranks = rank_of_rows(K, y, "precomputed")
+    _, content = np.unique(X, axis=0, return_inverse=True)
+    assert len(np.unique(ranks)) == content.max() + 1
+    order = random.permutation(60)
+    np.testing.assert_array_equal(
+        rank_of_rows(K[np.ix_(order, order)], y[order], "precomputed"), ranks[order]
+    )
