@@ -6,6 +6,7 @@ import argparse
 import os
 import platform
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -145,15 +146,30 @@ def command_line(module: str) -> str:
     return shlex.join(["python", "-m", module, "--data", "DIR", *kept])
 
 
+def commit() -> str:
+    """The commit that is checked out, and whether code differs from it; nothing outside a checkout."""
+    calls = (
+        ["git", "rev-parse", "--short", "HEAD"],
+        ["git", "status", "--porcelain", "bayes_svm", "validation"],
+    )
+    root = Path(__file__).parents[1]
+    try:
+        done = [subprocess.run(call, cwd=root, capture_output=True, text=True, check=True) for call in calls]
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    name, changes = (one.stdout.strip() for one in done)
+    return f" at commit {name}{', with uncommitted changes' if changes else ''}"
+
+
 def environment() -> str:
-    """Versions, cores and thread counts, as a Markdown list."""
+    """Commit, versions, cores and thread counts, as a Markdown list."""
     names = ("numpy", "scipy", "scikit-learn", "numba")
     versions = ", ".join(f"{name} {version(name)}" for name in names)
     pools = sorted({f"{pool['internal_api']} {pool['num_threads']}" for pool in threadpool_info()})
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return "\n".join(
         [
-            f"* bayes_svm {bayes_svm.__version__}, Python {platform.python_version()}, {versions}",
+            f"* bayes_svm {bayes_svm.__version__}{commit()}, Python {platform.python_version()}, {versions}",
             f"* {platform.system()} {platform.machine()}, {usable} cores; "
             f"threads unless stated otherwise: {', '.join(pools) or 'not known'}",
         ]
