@@ -123,7 +123,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         * "strata": one member of the rarest class and its share of every other class. What is left
           has the class ratio of the whole, so that the values carry no bias from it. Which rows
           form a stratum follows from what they hold, not from their order. Two classes of which
-          one has less than four members have ten strata, several classes at least ten.
+          one has two members have ten strata, several classes at least ten.
         * "rows": every row alone, the leave-one-out of the textbooks. Without it the row's own class
           is the rarer: where the data say little the values are biased against the labels.
         * int: this number of strata.

@@ -229,9 +229,8 @@ def add_few(page: Page, args: argparse.Namespace, names: list[str]) -> None:
     page.add(
         "## Few members of a class",
         "Log loss of the sigmoid on strata, relative to single rows. With two members of a class the base "
-        "rate is returned whatever leaves; two or three strata are halves or thirds of a class, and ten "
-        "strata, most of them without a rare row, are better than these. From four members on there is one "
-        "stratum for each.",
+        "rate is returned whatever leaves, and there are ten strata: two would each hold half of the class. "
+        "From three members on there is one stratum for each.",
         table(head, rows, left=3),
     )
 

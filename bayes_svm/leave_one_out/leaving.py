@@ -21,7 +21,7 @@ __all__ = ["Leaving", "groups_alone", "halves", "rows_alone", "strata", "strata_
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-FEWEST_STRATA = 4  # two classes: with fewer members of the rarer one, a stratum would be too much of it;
+FEWEST_STRATA = 3  # two classes: with fewer members of the rarer one, a stratum would be too much of it;
 SOME_STRATA = 10  # then, and with several classes, at least this many
 
 
@@ -153,7 +153,7 @@ def strata(machine: Machine, number: int | None = None) -> Leaving:
     machine : Machine
     number : int, optional
         Number of strata. By default that of the members of the rarest class; but ten where that
-        would be less than four, or than ten with more than two classes.
+        would be two, or less than ten with more than two classes.
 
     Raises
     ------

@@ -38,8 +38,8 @@ def labels(n, rare, seed=0):
     return np.random.default_rng(seed).permutation(y)
 
 
-@pytest.mark.parametrize(("rare", "number"), [(20, 20), (7, 7), (4, 4), (3, 10), (1, 10)])
-def test_there_are_as_many_strata_as_rare_members_and_ten_below_four(rare, number):
+@pytest.mark.parametrize(("rare", "number"), [(20, 20), (7, 7), (3, 3), (2, 10), (1, 10)])
+def test_there_are_as_many_strata_as_rare_members_and_ten_below_three(rare, number):
     X, _ = noisy(n=60)
     y = labels(60, rare)
     machine, _ = machine_for(X, y)
