@@ -30,7 +30,8 @@ TOO_FEW = (
     "members, merge the class, or use decision_function."
 )
 ORDERING = 1e-6  # change of its log-odds per standard deviation of the decision values, which then only order
-FACTOR = float(np.log(2.0))  # standard deviation of the slope's logarithm, a priori
+FACTOR = float(np.log(2.0))  # standard deviation of the slope's logarithm, a priori,
+OFFSET = 2.0  # and scale of the offset's distance from where it is expected
 TAIL = 0.05  # share of the weight on either side that is drawn in before the spread is taken,
 BEYOND_MARGIN = 2.0  # as far as it is beyond this: of values most of which are equal the others must count
 LARGEST_LOG = 300.0  # slopes beyond are no numbers
@@ -113,8 +114,8 @@ def fit_sigmoid(
     r"""Fit Platt's sigmoid by Newton's method, on smoothed targets and with priors.
 
     .. math:: \min_{A > 0, B} \; - \sum_i w_i \left( t_i \log p_i + (1 - t_i) \log (1 - p_i) \right)
-              + \frac{(\log A \sigma)^2}{2 (\log 2)^2} + \log \left( 1 + (B - B_0)^2 \right), \qquad
-              p_i = \frac{1}{1 + e^{-(A f_i + B)}}
+              + \frac{(\log A \sigma)^2}{2 (\log 2)^2}
+              + \log \left( 1 + \tfrac{1}{4} (B - B_0)^2 \right), \qquad p_i = \frac{1}{1 + e^{-(A f_i + B)}}
 
     .. math:: t_+ = \frac{N_+ + h}{N_+ + 2h}, \qquad t_- = \frac{h}{N_- + 2h}
 
@@ -122,8 +123,8 @@ def fit_sigmoid(
     many they do not count. The slope: a standard deviation :math:`\sigma` of the values is worth a
     log-odds of 1, up or down by a factor of two; before it is taken, the outermost 5 % on either side
     that are beyond twice the margin are drawn in. The offset: at f = 0, where the machine itself is
-    undecided, the log-odds are :math:`B_0`, with a deviation of Cauchy's distribution, which keeps what
-    is clearly elsewhere where it is. Both were chosen by log loss on test data:
+    undecided, the log-odds are :math:`B_0`, with a deviation of Cauchy's distribution of scale 2, which
+    keeps what is clearly elsewhere where it is. Both were chosen by log loss on test data:
     ``docs/results/probabilities.md``.
 
     Parameters
@@ -233,10 +234,10 @@ class _Posterior:
     boundary: float | None
 
     def _beside(self, parameters: Array) -> float:
-        """How far the log-odds at the boundary are from what is expected."""
+        """How far the log-odds at the boundary are from what is expected, in units of the prior's scale."""
         if self.boundary is None:
             return 0.0
-        return float(parameters[1] - np.exp(parameters[0]) * self.centre - self.boundary)
+        return float(parameters[1] - np.exp(parameters[0]) * self.centre - self.boundary) / OFFSET
 
     def loss(self, parameters: Array) -> float:
         """Cross-entropy and the terms of the priors; infinite where a step went too far for numbers."""
@@ -247,12 +248,12 @@ class _Posterior:
         return float(entropy + 0.5 * (parameters[0] / FACTOR) ** 2 + np.log1p(self._beside(parameters) ** 2))
 
     def _parts(self, parameters: Array) -> tuple[Array, Array, Array, float]:
-        """Derivative of the score, pull of each value, derivative of the boundary, and how far that is."""
+        """Derivative of the score, pull of each value, derivative of what is beside, and that itself."""
         slope = np.exp(parameters[0])
         inner = slope * self.values
         score = inner + parameters[1]
         pull = self.weight * (self.other * expit(score) - self.target * expit(-score))
-        return inner, pull, np.array([-slope * self.centre, 1.0]), self._beside(parameters)
+        return inner, pull, np.array([-slope * self.centre, 1.0]) / OFFSET, self._beside(parameters)
 
     def gradient(self, parameters: Array) -> Array:
         inner, pull, turn, beside = self._parts(parameters)

@@ -108,8 +108,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
           all of them, the log-odds rise by less than 1. Beyond the data they
           go to a limit: the share of each class among the five rows that are
           themselves the farthest out, by Laplace's rule of succession, so that it is never more
-          certain than six to one. With a precomputed kernel, which holds no ``k(x, x)`` of new
-          points, and with kernels that are not positive semi-definite it is the sigmoid alone.
+          certain than six to one. It is the sigmoid alone with a linear kernel, where a decision
+          value is as uncertain as it is large all along a ray; with a precomputed one, which holds
+          no ``k(x, x)`` of new points; and with kernels that are not positive semi-definite.
         * "sigmoid": the same without the limit.
         * "kwok": Kwok's moderated output, the hinge likelihood averaged over the posterior of
           the decision value. Nothing is fitted; on real data it is underconfident.
@@ -537,7 +538,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
                 f"link={self.link!r} needs k(x, x) of new points, which a precomputed kernel does not hold: "
                 "use link='sigmoid', or a callable kernel."
             )
-        if reads is None or (reads == "information" and (machine.kernel.precomputed or not machine.convex)):
+        if reads is None or (reads == "information" and not self._knows_distance(machine)):
             return None
         posteriors = self._posteriors_of(machine, solutions, SKETCH if reads == "information" else None)
         if reads == "information" and not all(posterior.definite for posterior in posteriors):
@@ -561,6 +562,11 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             columns.append(away.row_means(found, whole))
         self._link_posteriors = posteriors
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+    @staticmethod
+    def _knows_distance(machine: Machine) -> bool:
+        """Whether its decision values can tell how far from the data a point is."""
+        return not (machine.kernel.precomputed or machine.kernel.function == "linear") and machine.convex
 
     def _margins(self, X: Any) -> Array:
         """Decision values ``f``: (n_samples,) or (n_samples, n_classes) one-versus-rest."""

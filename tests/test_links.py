@@ -46,7 +46,7 @@ def spread(values, weight):
 def penalised(slope, offset, values, target, weight, boundary=0.0):
     score = slope * values + offset
     prior = np.log(slope * spread(values, weight)) ** 2 / (2 * np.log(2) ** 2)
-    prior += 0.0 if boundary is None else np.log1p((offset - boundary) ** 2)
+    prior += 0.0 if boundary is None else np.log1p((offset - boundary) ** 2 / 4)
     return weight @ (np.logaddexp(0, score) - target * score) + prior
 
 

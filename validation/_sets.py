@@ -23,6 +23,11 @@ WEB_PAIRS = (
     ("course", "faculty"), ("course", "project"), ("course", "student"), ("faculty", "project"),
     ("faculty", "student"), ("project", "student"),
 )  # fmt: skip
+# The classes of one set in pairs, and more pages of the others: looked at last of all.
+LAST = (
+    *(f"srbct {a}/{b}" for a in range(4) for b in range(a + 1, 4)),
+    *(f"{first}/{second} 40" for first, second in WEB_PAIRS),
+)
 # Every choice among rules and constants was made on these; the others were looked at afterwards.
 # Gaussian columns, of which there are as many as wanted, are no sets to put aside.
 CHOSEN_ON = {
@@ -38,8 +43,10 @@ Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # X, y, X_test, y
 def halves_of(names: list[str]) -> list[tuple[str, list[str]]]:
     """All sets, those that choices were made on, and those put aside."""
     chosen = [name for name in names if name in CHOSEN_ON or name.startswith("Gaussian")]
-    aside = [name for name in names if name not in chosen]
-    return [("all", names), ("choices made on", chosen), ("put aside", aside)]
+    last = [name for name in names if name in LAST]
+    aside = [name for name in names if name not in chosen and name not in last]
+    parts = [("all", names), ("choices made on", chosen), ("put aside", aside), ("looked at last", last)]
+    return [(part, sets) for part, sets in parts if sets]
 
 
 @cache

@@ -18,6 +18,7 @@ from validation._common import Page, parse, parser_for, table
 from validation._common import progress as say
 from validation._sets import (
     GENES,
+    LAST,
     WEB_PAIRS,
     Split,
     cells,
@@ -37,11 +38,15 @@ each. Kernels: rbf, linear, and `poly` of degree 3, with gamma and coef0 as they
 * Gaussian: d normal columns, of which 30 have class means 0.7 deviations apart; positive + negative
   training rows as named, 1000 test rows of the same ratio.
 * Gene expression (logarithms): halves, stratified; srbct has four classes.
-* WebKB: 20 + 20 pages of two kinds to learn from, up to 1000 to test on; tf-idf.
+* WebKB: 20 + 20 pages of two kinds to learn from, up to 1000 to test on; tf-idf. 40 + 40 where it says so.
 
 *Scaled*: columns standardised by the training part. Every loss and accuracy is a mean over the splits.
 *rows* is the same `BayesSVC` with `leave_out="rows"`. Choices were made on the Gaussian sets and those
-named in `validation/_sets.py` (`CHOSEN_ON`); the other sets were put aside."""
+named in `validation/_sets.py` (`CHOSEN_ON`); the other sets were put aside. When they were looked at,
+leukemia was at 1.26 (linear) and 1.17 (rbf, unscaled) of `CalibratedClassifierCV`. That led to two changes,
+each as good or better on the sets chosen on: a linear machine is not moderated (there 0.984 instead of 0.987
+of the rival), and the prior of the sigmoid's offset is twice as wide. So leukemia shows no more what it
+would have; pairs of classes of srbct and 40 + 40 pages of WebKB were looked at after that."""
 
 SIZES = [(d, *rows) for d in (500, 2000, 5000) for rows in ((20, 20), (30, 30), (35, 25), (45, 15))]
 KERNELS: dict[str, dict[str, Any]] = {
@@ -54,9 +59,13 @@ def split_of(data: str, name: str, seed: int) -> Split:
     if name.startswith("Gaussian"):
         d, positive, negative = (int(part) for part in name.split()[1:])
         return gaussian(d, positive, negative, seed)
+    if "/" in name and not name.startswith("srbct"):
+        kinds, _, each = name.partition(" ")
+        return web(data, *kinds.split("/"), seed, int(each or 20))
+    X, y = genes(data, name.split()[0])
     if "/" in name:
-        return web(data, *name.split("/"), seed)
-    X, y = genes(data, name)
+        pair = np.isin(y, np.unique(y)[[int(k) for k in name.split()[1].split("/")]])
+        X, y = X[pair], y[pair]
     numbers = np.unique(y, return_inverse=True)[1]
     train, test = next(StratifiedShuffleSplit(1, test_size=0.5, random_state=seed).split(X, numbers))
     return X[train], numbers[train], X[test], numbers[test]
@@ -168,7 +177,7 @@ def main() -> None:
     args = parse(parser)
     page = Page("validation.wide", "Few rows, many columns", ABOUT.format(splits=args.splits))
     names = [f"Gaussian {d} {positive} {negative}" for d, positive, negative in SIZES]
-    names += [*GENES, *("/".join(pair) for pair in WEB_PAIRS)]
+    names += [*GENES, *("/".join(pair) for pair in WEB_PAIRS), *LAST]
     results = all_cases(args, names)
     say("all cases done")
     page.add(summary(results, names), "## Setting by setting", lines(results))
