@@ -41,11 +41,12 @@ Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # X, y, X_test, y
 
 
 def halves_of(names: list[str]) -> list[tuple[str, list[str]]]:
-    """All sets, those that choices were made on, and those put aside."""
+    """All sets, those that choices were made on, those put aside, and apart from all those looked at last."""
     chosen = [name for name in names if name in CHOSEN_ON or name.startswith("Gaussian")]
     last = [name for name in names if name in LAST]
     aside = [name for name in names if name not in chosen and name not in last]
-    parts = [("all", names), ("choices made on", chosen), ("put aside", aside), ("looked at last", last)]
+    both = [name for name in names if name not in last]
+    parts = [("all", both), ("choices made on", chosen), ("put aside", aside), ("looked at last", last)]
     return [(part, sets) for part, sets in parts if sets]
 
 
