@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy import special
 from scipy.optimize import minimize
-from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
@@ -120,7 +120,9 @@ def platt(values: np.ndarray, positive: np.ndarray, h: float) -> SigmoidLink:
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         score = design @ parameters
-        return float(np.sum(np.logaddexp(0.0, score) - target * score)), design.T @ (expit(score) - target)
+        return float(np.sum(np.logaddexp(0.0, score) - target * score)), design.T @ (
+            special.expit(score) - target
+        )
 
     start = np.array([0.0, np.log(counts[0] / counts[1])])
     bounds = [(0.0, None), (None, None)]
