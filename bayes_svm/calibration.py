@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from bayes_svm._warn import warn
 from bayes_svm.dealing import deal
 from bayes_svm.problem import copies_of_weight
 
-__all__ = ["SigmoidLink", "fit_dumais", "fit_sigmoid"]
+__all__ = ["OFFSET", "SigmoidLink", "fit_dumais", "fit_sigmoid", "offset_scale"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -31,7 +31,9 @@ TOO_FEW = (
 )
 ORDERING = 1e-6  # change of its log-odds per standard deviation of the decision values, which then only order
 FACTOR = float(np.log(2.0))  # standard deviation of the slope's logarithm, a priori,
-OFFSET = 2.0  # and scale of the offset's distance from where it is expected
+OFFSET = 2.0  # and scale of the offset's distance from where it is expected;
+LEAST_SCALE = 1e-3  # what is left of it at least, and what imbalance adds to it:
+IMBALANCE = 2.0  # see offset_scale
 TAIL = 0.05  # share of the weight on either side that is drawn in before the spread is taken,
 BEYOND_MARGIN = 2.0  # as far as it is beyond this: of values most of which are equal the others must count
 LARGEST_LOG = 300.0  # slopes beyond are no numbers
@@ -108,14 +110,48 @@ class SigmoidLink:
         return np.asarray(expit(centre - reach)), np.asarray(expit(centre + reach))
 
 
+def offset_scale(label: Array, alpha: Array, bound: Array, rows_per_column: float) -> float:
+    r"""Scale of the prior of the sigmoid's offset: how far from f = 0 the classes may be as probable.
+
+    .. math:: s = 2 \min \left( 1, \max \left( \left( \frac{n}{d} \right)^2, \;
+              2 u \left| \log \frac{C_+}{C_-} \right| \right) \right), \qquad
+              u = \frac{\sum_i \alpha_i}{2 \min(C_+, C_-)}
+
+    With :math:`C_+` and :math:`C_-` the sums of the bounds of each class. With more rows than columns
+    that is 2, and the values decide. With more columns whatever was done to the columns before, from
+    standardising on, has seen the rows that were left out, and moves their values a little: the
+    offset is better left at the machine's own boundary, in the middle between the classes. But where
+    the rarer class uses up its bounds, u near 1, the boundary is displaced towards that class, the
+    more the rarer it is.
+
+    Parameters
+    ----------
+    label : array of shape (n_points,)
+        -1 or 1.
+    alpha, bound : arrays of shape (n_points,)
+        Coefficients of the machine that was trained on all points, and their upper bounds.
+    rows_per_column : float
+        n / d.
+    """
+    sums = float(bound[label > 0].sum()), float(bound[label < 0].sum())
+    used = float(alpha.sum()) / 2.0 / min(sums)
+    displaced = IMBALANCE * used * abs(float(np.log(sums[0] / sums[1])))
+    return OFFSET * min(1.0, max(min(1.0, rows_per_column) ** 2, displaced, LEAST_SCALE))
+
+
 def fit_sigmoid(
-    values: Array, positive: Mask, weight: Array, smoothing: float, boundary: float | None = 0.0
+    values: Array,
+    positive: Mask,
+    weight: Array,
+    smoothing: float,
+    boundary: float | None = 0.0,
+    scale: float = OFFSET,
 ) -> SigmoidLink:
     r"""Fit Platt's sigmoid by Newton's method, on smoothed targets and with priors.
 
     .. math:: \min_{A > 0, B} \; - \sum_i w_i \left( t_i \log p_i + (1 - t_i) \log (1 - p_i) \right)
               + \frac{(\log A \sigma)^2}{2 (\log 2)^2}
-              + \log \left( 1 + \tfrac{1}{4} (B - B_0)^2 \right), \qquad p_i = \frac{1}{1 + e^{-(A f_i + B)}}
+              + \log \left( 1 + \frac{(B - B_0)^2}{s^2} \right), \qquad p_i = \frac{1}{1 + e^{-(A f_i + B)}}
 
     .. math:: t_+ = \frac{N_+ + h}{N_+ + 2h}, \qquad t_- = \frac{h}{N_- + 2h}
 
@@ -123,9 +159,9 @@ def fit_sigmoid(
     many they do not count. The slope: a standard deviation :math:`\sigma` of the values is worth a
     log-odds of 1, up or down by a factor of two; before it is taken, the outermost 5 % on either side
     that are beyond twice the margin are drawn in. The offset: at f = 0, where the machine itself is
-    undecided, the log-odds are :math:`B_0`, with a deviation of Cauchy's distribution of scale 2, which
+    undecided, the log-odds are :math:`B_0`, with a deviation of Cauchy's distribution of scale s, which
     keeps what is clearly elsewhere where it is. Both were chosen by log loss on test data:
-    ``docs/results/probabilities.md``.
+    ``docs/results/probabilities.md``, ``docs/results/wide.md``.
 
     Parameters
     ----------
@@ -137,6 +173,8 @@ def fit_sigmoid(
         h. Platt's choice, without priors, is 1.
     boundary : float or None, default=0.0
         :math:`B_0`; None for a machine that is not undecided at 0.
+    scale : float, default=2.0
+        s, of a machine that :func:`offset_scale` says.
 
     Returns
     -------
@@ -171,9 +209,17 @@ def fit_sigmoid(
     scaled = np.clip((values - mean) / spread, -FAR, FAR)
     if (weight * scaled) @ (target - np.average(target, weights=weight)) <= 0.0:
         warn(INSEPARABLE)
-    posterior = _Posterior(scaled, target, other, weight, mean / spread, boundary)
-    starts = [prior] if boundary is None else [prior, boundary + mean / spread]
-    parameters = min((_newton(posterior, start) for start in starts), key=posterior.loss)
+    centre = mean / spread
+    posterior = _Posterior(scaled, target, other, weight, centre, boundary, scale)
+    fits = [_newton(posterior, prior)]
+    if boundary is not None:
+        # Where the prior is tight, the offset at f = 0 goes its own way, and not the one at the mean.
+        at_zero = replace(posterior, values=scaled + centre, centre=0.0)
+        found, ended = _newton(at_zero, boundary)
+        fits.append((found + np.array([0.0, np.exp(found[0]) * centre]), ended))
+    parameters, ended = min(fits, key=lambda fit: posterior.loss(fit[0]))
+    if not ended:
+        warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning)
     slope = float(np.exp(parameters[0])) / spread
     # From the slope's logarithm, and the offset at the mean, to the scale of the values.
     back = np.array([[slope, 0.0], [-mean * slope, 1.0]])
@@ -224,6 +270,8 @@ class _Posterior:
         Where the value 0 was before it was standardised, with the other sign.
     boundary : float or None
         The log-odds expected there.
+    scale : float
+        Of what they may be beside that.
     """
 
     values: Array
@@ -232,12 +280,13 @@ class _Posterior:
     weight: Array
     centre: float
     boundary: float | None
+    scale: float
 
     def _beside(self, parameters: Array) -> float:
         """How far the log-odds at the boundary are from what is expected, in units of the prior's scale."""
         if self.boundary is None:
             return 0.0
-        return float(parameters[1] - np.exp(parameters[0]) * self.centre - self.boundary) / OFFSET
+        return float(parameters[1] - np.exp(parameters[0]) * self.centre - self.boundary) / self.scale
 
     def loss(self, parameters: Array) -> float:
         """Cross-entropy and the terms of the priors; infinite where a step went too far for numbers."""
@@ -253,7 +302,7 @@ class _Posterior:
         inner = slope * self.values
         score = inner + parameters[1]
         pull = self.weight * (self.other * expit(score) - self.target * expit(-score))
-        return inner, pull, np.array([-slope * self.centre, 1.0]) / OFFSET, self._beside(parameters)
+        return inner, pull, np.array([-slope * self.centre, 1.0]) / self.scale, self._beside(parameters)
 
     def gradient(self, parameters: Array) -> Array:
         inner, pull, turn, beside = self._parts(parameters)
@@ -281,8 +330,8 @@ class _Posterior:
         return exact if np.linalg.det(exact) > singular and exact[0, 0] > 0.0 else expected
 
 
-def _newton(posterior: _Posterior, offset: float) -> Array:
-    """Logarithm of the slope, and offset, by Newton's method with step halving from a slope of 1."""
+def _newton(posterior: _Posterior, offset: float) -> tuple[Array, bool]:
+    """Logarithm of the slope, and offset, by Newton's method from a slope of 1; and whether it ended."""
     parameters = np.array([0.0, offset])
     loss = posterior.loss(parameters)
     for _ in range(100):
@@ -297,13 +346,12 @@ def _newton(posterior: _Posterior, offset: float) -> Array:
             if last or trial_loss <= loss:
                 break
             length /= 2
-        if length <= SHORTEST and gain <= ROUNDING:
-            return parameters  # of so large weights the loss itself is known no better
+        if length <= SHORTEST:
+            return parameters, bool(gain <= ROUNDING)  # of large weights the loss is known no better
         parameters, loss = trial, trial_loss
         if last:
-            return parameters
-    warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning)
-    return parameters
+            return parameters, True
+    return parameters, False
 
 
 def fit_dumais(values: Array, positive: Mask, weight: Array) -> SigmoidLink:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from bayes_svm._memory import require_bytes
 from bayes_svm._meta import check_instance
-from bayes_svm.calibration import SigmoidLink, fit_dumais, fit_sigmoid
+from bayes_svm.calibration import OFFSET, SigmoidLink, fit_dumais, fit_sigmoid
 
 __all__ = [
     "LINK_NAMES",
@@ -318,6 +318,7 @@ def fit_links(
     smoothing: float,
     information: Array | None = None,
     class_weight: Array | None = None,
+    scales: Sequence[float] | None = None,
 ) -> list[Link]:
     """One link for (n,) decision values of two classes, or one per column of (n, n_classes).
 
@@ -336,6 +337,8 @@ def fit_links(
         Of the posterior about the points, without what they say themselves, for a moderated link.
     class_weight : array of shape (n_classes,), optional
         Costs of the classes that the machines were trained with, which say where they are undecided.
+    scales : sequence of float, optional
+        Of every machine, :func:`bayes_svm.calibration.offset_scale`.
     """
     fits = []
     for k in [1] if values.ndim == 1 else range(values.shape[1]):
@@ -349,7 +352,8 @@ def fit_links(
             if values.ndim == 1
             else (values[:, k], None if information is None else information[:, k])
         )
-        fits.append(_fit_link(link, column, own, weight, smoothing, about, boundary))
+        scale = OFFSET if scales is None else scales[len(fits)]
+        fits.append(_fit_link(link, column, own, weight, smoothing, about, boundary, scale))
     return fits
 
 
@@ -361,6 +365,7 @@ def _fit_link(
     smoothing: float,
     information: Array | None,
     boundary: float,
+    scale: float,
 ) -> Link:
     formulas: dict[str, Link] = {
         "kwok": KwokLink(boundary), "hinge": HingeLink(boundary), "clipped": ClippedLink(boundary)
@@ -371,7 +376,7 @@ def _fit_link(
         return formulas[link]
     if link == "dumais":
         return fit_dumais(values, positive, weight)
-    sigmoid = fit_sigmoid(values, positive, weight, smoothing, boundary)
+    sigmoid = fit_sigmoid(values, positive, weight, smoothing, boundary, scale)
     return sigmoid if link == "sigmoid" else ModeratedLink.of(sigmoid, information, positive, weight)
 
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm._meta import decided
 from bayes_svm._threads import one_blas_thread
+from bayes_svm.calibration import offset_scale
 from bayes_svm.kernels import KERNEL_NAMES, Kernel
 from bayes_svm.leave_one_out import LeaveOneOut, read_machine, warn_if_inexact
 from bayes_svm.leave_one_out.folds import group_numbers
@@ -368,6 +369,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             self.smoothing,
             None if reading is None else reading[rows],
             self.class_weight_,
+            self._offset_scales(machine, solutions),
         )
         self.link_ = links[0] if machine.n_problems == 1 else links
         self.left_out_decision_values_ = found.decision_values
@@ -562,6 +564,14 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             columns.append(away.row_means(found, whole))
         self._link_posteriors = posteriors
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+    @staticmethod
+    def _offset_scales(machine: Machine, solutions: list[DualSolution]) -> list[float]:
+        """Of every machine the scale of the prior of its sigmoid's offset."""
+        # Of a precomputed kernel the columns are not known.
+        n_columns = 1 if machine.kernel.precomputed else machine.X.shape[1]
+        ratio = float(machine.weight.sum()) / n_columns
+        return [offset_scale(one.label, one.alpha, one.bound, ratio) for one in solutions]
 
     @staticmethod
     def _knows_distance(machine: Machine) -> bool:

@@ -4,7 +4,8 @@ import statsmodels.api as sm
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from bayes_svm.calibration import SigmoidLink, fit_dumais, fit_sigmoid
+from bayes_svm import BayesSVC
+from bayes_svm.calibration import SigmoidLink, fit_dumais, fit_sigmoid, offset_scale
 
 random = np.random.default_rng(1)
 POSITIVE = random.random(90) < 0.3
@@ -127,3 +128,46 @@ def test_large_weights_are_fitted_to_the_end(weight, seed):
     pull = weights * (expit(at) - target)
     assert abs(pull.sum()) < 5.0
     assert abs(pull @ (values - values.mean())) < 20.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("scale", [2e-3, 0.05, 2.0])
+def test_no_other_sigmoid_is_more_probable(seed, scale):
+    """Values far from 0 and tight priors included: the loss is that of the formula, minimised from afar."""
+    random = np.random.default_rng(seed)
+    positive = np.arange(30) < 10
+    values = random.normal(size=30) + random.uniform(0, 3) * positive + 10.0 * random.normal()
+    link = fit_sigmoid(values, positive, np.ones(30), 0.1, 0.0, scale)
+
+    def loss(parameters):
+        odds = np.exp(parameters[0]) * values + parameters[1]
+        target = np.where(positive, 10.1 / 10.2, 0.1 / 20.2)
+        entropy = np.sum(np.logaddexp(0.0, odds) - target * odds)
+        return entropy + np.log1p((parameters[1] / scale) ** 2)
+
+    # The prior of the slope needs the spread of the drawn in values: at a given slope the offset is tried.
+    own = np.array([np.log(link.slope), link.offset])
+    tried = np.concatenate([link.offset + np.linspace(-5, 5, 201), scale * np.linspace(-3, 3, 201)])
+    assert loss(own) <= min(loss(np.array([own[0], offset])) for offset in tried) + 1e-9
+
+
+def test_a_wide_machine_keeps_its_boundary_unless_its_bounds_move_it():
+    label, alpha = np.repeat([1.0, -1.0], [10, 30]), np.repeat([0.3, 0.1], [10, 30])
+    bound = np.ones(40)
+    assert offset_scale(label, alpha, bound, 1.0) == 2.0  # as many rows as columns: the values decide
+    assert offset_scale(label, alpha, bound, 0.1) == pytest.approx(2.0 * 2.0 * 0.3 * np.log(3.0))
+    assert offset_scale(label, 1e-6 * alpha, bound, 0.1) == pytest.approx(2.0 * 0.1**2)
+    assert offset_scale(label, alpha, np.where(label > 0, 3.0, 1.0), 0.0) == 2e-3  # equal costs
+    assert offset_scale(label, alpha / 0.3, bound, 1e-9) == 2.0  # all bounds used up
+
+
+def test_columns_that_say_nothing_leave_the_boundary_where_the_machine_has_it():
+    """Of a hard margin in a wide space the answer is that of the decision value's sign."""
+    random = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = random.normal(size=(40, 3000)) + 0.08 * y[:, None]
+    model = BayesSVC(kernel="linear").fit(X, y)
+    at_zero = model.link_.log_odds(np.zeros(1))[0]
+    assert abs(at_zero) < 0.02
+    narrow = BayesSVC(kernel="precomputed").fit(X @ X.T, y)  # whose columns nobody knows
+    assert abs(narrow.link_.log_odds(np.zeros(1))[0]) > abs(at_zero)

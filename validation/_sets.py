@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import StratifiedShuffleSplit
 
 from validation._common import SETS, read_ida
+from validation._text import REUTERS_TOPICS, read_documents, texts_of
 
 IMBALANCED = (
     "abalone_9_18", "car_vgood", "ecoli_imU", "letter_Z", "satimage_4", "seismic_bumps", "us_crime",
@@ -130,6 +132,42 @@ def web(data: str, first: str, second: str, seed: int, each: int = 20, n_test: i
     return X, labels[0], X_test, labels[1]
 
 
+# Rows to learn from of the sets of several classes.
+SEVERAL_ROWS = {
+    "digits": 900, "optdigits": 500, "segmentation": 500, "covtype": 1500, "WebKB": 500, "Reuters": 1000,
+    "vowel": 495, "splice (3 classes)": 500,
+}  # fmt: skip
+TEXTS = ("WebKB", "Reuters")
+
+
+def drawn_several(data: str, name: str, seed: int) -> Split:
+    """A stratified training part, and a test part; columns standardised by the former, of words tf-idf."""
+    X, y = several_documents(data, name) if name in TEXTS else several_classes(data, name)
+    train, test = next(
+        StratifiedShuffleSplit(
+            1, train_size=SEVERAL_ROWS[name], test_size=min(MOST_TEST, len(y) - SEVERAL_ROWS[name]),
+            random_state=seed,
+        ).split(y, y)
+    )  # fmt: skip
+    if name not in TEXTS:
+        return standardised(X[train], y[train], X[test], y[test])
+    words = TfidfVectorizer(stop_words="english", sublinear_tf=True, min_df=2)
+    return words.fit_transform(X[train]), y[train], words.transform(X[test]), y[test]
+
+
+@cache
+def several_documents(data: str, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Texts and class numbers; of Reuters the ten most frequent topics, of a document's the rarest."""
+    if name == "WebKB":
+        documents = [(page, page["label"]) for page in _pages(data)]
+    else:
+        found = read_documents(data, "reuters21578_modapte")
+        topics = [[topic for topic in REUTERS_TOPICS if topic in one["topics"]] for one in found]
+        documents = [(one, own[-1]) for one, own in zip(found, topics, strict=True) if own]
+    texts = np.array(texts_of([one for one, _ in documents]), dtype=object)
+    return texts, np.unique([label for _, label in documents], return_inverse=True)[1]
+
+
 @cache
 def several_classes(data: str, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Rows and class numbers of a set of several classes."""
@@ -146,6 +184,14 @@ def several_classes(data: str, name: str) -> tuple[np.ndarray, np.ndarray]:
     elif name == "vowel":
         with np.load(folder / "grouped" / "vowel_hid.npz") as z:
             X, y = z["X"].astype(float), z["y_class"]
+    elif name == "optdigits":
+        with np.load(folder / "uci" / "optdigits.npz") as z:
+            X, y = np.vstack([z["X_train"], z["X_test"]]).astype(float), np.append(z["y_train"], z["y_test"])
+    elif name == "splice (3 classes)":
+        rows = pd.read_csv(folder / "uci" / "splice.csv")
+        symbols = np.array([list(sequence) for sequence in rows["sequence"]])
+        X = np.hstack([symbols == letter for letter in "ACGT"]).astype(float)
+        y = rows["class"].to_numpy()
     else:
         with np.load(folder / "uci" / "covtype_first20000.npz") as z:
             X, y = z["X"].astype(float), z["y"]
