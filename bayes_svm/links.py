@@ -18,6 +18,7 @@ from bayes_svm.calibration import OFFSET, SigmoidLink, fit_dumais, fit_sigmoid
 
 __all__ = [
     "LINK_NAMES",
+    "UNFITTED",
     "CalibratorLink",
     "ClippedLink",
     "HingeLink",
@@ -28,14 +29,18 @@ __all__ = [
     "class_log_odds",
     "fit_links",
     "log_probabilities",
+    "moderated_log_odds",
     "normalised_log_odds",
     "reading_of",
+    "unmoderated",
+    "winner_log_probabilities",
 ]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 LINK_NAMES = ("moderated", "sigmoid", "kwok", "hinge", "clipped", "dumais")
+UNFITTED = ("kwok", "hinge", "clipped")
 LITTLE, SHARE = 0.01, 0.05  # quantile of the training points' information, and share of it: see ModeratedLink
 OUTLIER = 1.0  # copies of rows that may be outliers, however few rows there are
 FRINGE = 5.0  # rows whose labels say where the moderated log-odds go
@@ -81,7 +86,9 @@ class ModeratedLink:
     .. math:: p_\infty(+) = \frac{n_+ + 1}{5 + 2},
 
     never less than 1/7 nor more than 6/7. This was better on test data than 1/2, and than the base
-    rate: ``docs/results/moderation.md``.
+    rate: ``docs/results/moderation.md``. Where columns outnumber rows, the limit is as near to the log-odds
+    at the machine's boundary as the sigmoid's offset is held there: see
+    :func:`~bayes_svm.calibration.offset_scale`.
 
     Parameters
     ----------
@@ -99,9 +106,18 @@ class ModeratedLink:
 
     @classmethod
     def of(
-        cls, sigmoid: SigmoidLink, information: Array | None, positive: Mask, weight: Array
+        cls,
+        sigmoid: SigmoidLink,
+        information: Array | None,
+        positive: Mask,
+        weight: Array,
+        boundary: float = 0.0,
+        scale: float = OFFSET,
     ) -> ModeratedLink:
-        """From the information about training points that the others hold, their labels and weights."""
+        """From the information about training points that the others hold, their labels and weights.
+
+        ``boundary`` and ``scale`` are those of the prior of the sigmoid's offset.
+        """
         if information is None:
             return cls(sigmoid, 0.0)
         order = np.argsort(information, kind="stable")
@@ -111,11 +127,15 @@ class ModeratedLink:
         if not 0.0 < little < np.inf:
             known = information[np.isfinite(information) & (information > 0)]
             little = known.min() if len(known) else 0.0
-        return cls(sigmoid, SHARE * float(little), _limit(information, positive, weight))
+        away = _limit(information, positive, weight) - boundary
+        return cls(sigmoid, SHARE * float(little), boundary + scale / OFFSET * away)
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
         """The sigmoid's log-odds and the limit, mixed; without a reading they are the sigmoid's."""
-        log_odds = self.sigmoid.log_odds(values)
+        return self.moderated(self.sigmoid.log_odds(values), reading)
+
+    def moderated(self, log_odds: Array, reading: Array | None) -> Array:
+        """Log-odds and the limit, mixed as the reading says."""
         if reading is None or self.reference == 0.0:
             return log_odds
         with np.errstate(over="ignore"):
@@ -340,7 +360,7 @@ def fit_links(
     scales : sequence of float, optional
         Of every machine, :func:`bayes_svm.calibration.offset_scale`.
     """
-    fits = []
+    fits: list[Link] = []
     for k in [1] if values.ndim == 1 else range(values.shape[1]):
         own = y == k
         boundary = 0.0
@@ -377,7 +397,11 @@ def _fit_link(
     if link == "dumais":
         return fit_dumais(values, positive, weight)
     sigmoid = fit_sigmoid(values, positive, weight, smoothing, boundary, scale)
-    return sigmoid if link == "sigmoid" else ModeratedLink.of(sigmoid, information, positive, weight)
+    return (
+        sigmoid
+        if link == "sigmoid"
+        else ModeratedLink.of(sigmoid, information, positive, weight, boundary, scale)
+    )
 
 
 def class_log_odds(links: Sequence[Link], values: Array, reading: Array | None) -> Array:
@@ -404,6 +428,57 @@ def class_log_odds(links: Sequence[Link], values: Array, reading: Array | None) 
             for k, link in enumerate(links)
         ]
     )
+
+
+def unmoderated(links: Sequence[Link]) -> list[Link]:
+    """The sigmoids of moderated links, other links as they are."""
+    return [link.sigmoid if isinstance(link, ModeratedLink) else link for link in links]
+
+
+def moderated_log_odds(links: Sequence[Link], log_odds: Array, reading: Array | None) -> Array:
+    """Log-odds of every class, by whatever link, moderated as the class's own link has it.
+
+    Parameters
+    ----------
+    links : sequence of Link
+        One per class.
+    log_odds : array of shape (n_samples, n_classes)
+    reading : array like ``log_odds``, or None
+    """
+    if reading is None:
+        return log_odds
+    columns = [
+        link.moderated(log_odds[:, k], reading[:, k]) if isinstance(link, ModeratedLink) else log_odds[:, k]
+        for k, link in enumerate(links)
+    ]
+    return np.column_stack(columns)
+
+
+def winner_log_probabilities(log_odds: Array) -> Array:
+    """Log-probabilities of all classes, that of the winner being its own one-versus-rest probability.
+
+    Where the one-versus-rest probabilities sum to less than 1, it is the winner's share of them. The
+    other classes share the rest in proportion.
+
+    Parameters
+    ----------
+    log_odds : array of shape (n_samples, n_classes)
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+    """
+    logs, shares = log_expit(log_odds), log_probabilities(log_odds)
+    rows, top = np.arange(len(logs)), log_odds.argmax(axis=1)
+    own = np.maximum(logs[rows, top], shares[rows, top])
+    more = np.flatnonzero(own > shares[rows, top])
+    found = shares.copy()
+    found[more, top[more]] = -np.inf
+    with np.errstate(divide="ignore"):
+        rest = np.log(-np.expm1(own[more]))
+    found[more] += (rest - logsumexp(found[more], axis=1))[:, None]
+    found[more, top[more]] = own[more]
+    return found
 
 
 def log_probabilities(log_odds: Array) -> Array:

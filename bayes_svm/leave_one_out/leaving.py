@@ -47,6 +47,8 @@ class Leaving:
     copies : array of shape (n_parts,)
         Copies of the kind that have their value from this part: a case that stands for several
         equal ones counts that often.
+    times : array of shape (n_cases,)
+        How many equal ones each case stands for.
     """
 
     kind: Indices
@@ -55,6 +57,7 @@ class Leaving:
     part_kind: Indices
     removed: Array
     copies: Array
+    times: Array
 
     @property
     def part_row(self) -> Indices:
@@ -113,7 +116,7 @@ class Leaving:
 def rows_alone(machine: Machine) -> Leaving:
     """Every row alone; of a row that stands for several copies, one of them."""
     kind, row, unit, copies = _kinds(machine)
-    return Leaving(kind, row, np.arange(len(row)), np.arange(len(row)), unit, copies)
+    return Leaving(kind, row, np.arange(len(row)), np.arange(len(row)), unit, copies, copies)
 
 
 def groups_alone(machine: Machine, numbers: Indices) -> Leaving:
@@ -137,8 +140,10 @@ def groups_alone(machine: Machine, numbers: Indices) -> Leaving:
     removed: Array = np.bincount(kind.ravel(), weights=machine.row_bound[present], minlength=len(row)).astype(
         float
     )
-    case = np.unique(numbers[row], return_inverse=True)[1]
-    return Leaving(every, row, case.ravel(), np.arange(len(row)), removed, np.ones(len(row)))
+    case = np.unique(numbers[row], return_inverse=True)[1].ravel()
+    return Leaving(
+        every, row, case, np.arange(len(row)), removed, np.ones(len(row)), np.ones(int(case.max()) + 1)
+    )
 
 
 def strata(machine: Machine, number: int | None = None) -> Leaving:
@@ -167,7 +172,7 @@ def strata(machine: Machine, number: int | None = None) -> Leaving:
     dealt = deal(copies[order], int(min(number, copies.sum())))
     of = order[dealt.thing]
     copies = (dealt.number * dealt.times[dealt.hand]).astype(float)
-    return Leaving(kind, row, dealt.hand, of, dealt.number * unit[of], copies)
+    return Leaving(kind, row, dealt.hand, of, dealt.number * unit[of], copies, dealt.times.astype(float))
 
 
 def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = None) -> Leaving:
