@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayes_svm._meta import decided
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.calibration import offset_scale
+from bayes_svm.joint import JointLink, fit_joint
 from bayes_svm.kernels import KERNEL_NAMES, Kernel
 from bayes_svm.leave_one_out import LeaveOneOut, read_machine, warn_if_inexact
 from bayes_svm.leave_one_out.folds import group_numbers
@@ -23,11 +24,16 @@ from bayes_svm.leave_one_out.leaving import Leaving, halves, what_leaves
 from bayes_svm.leave_one_out.readings import Wanted
 from bayes_svm.links import (
     LINK_NAMES,
+    UNFITTED,
+    Link,
     class_log_odds,
     fit_links,
     log_probabilities,
+    moderated_log_odds,
     normalised_log_odds,
     reading_of,
+    unmoderated,
+    winner_log_probabilities,
 )
 from bayes_svm.machine import (
     Machine,
@@ -60,8 +66,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     it: of each row the value ``f(x_i)`` of the machine trained without a part of the data that the
     row is in. They are what the link from decision values to probabilities is fitted on: no second
     fit, no held-out data, nothing random. More than two classes are taken one against the rest,
-    each with a link of its own, and the probabilities normalised. The names of
-    :class:`sklearn.svm.SVC` are kept.
+    each with a link of its own, and one joint link turns their log-odds into the probabilities. The
+    names of :class:`sklearn.svm.SVC` are kept.
 
     Parameters
     ----------
@@ -133,6 +139,18 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
 
         With ``groups`` given to :meth:`fit` whole groups leave: dealt into strata that keep the class
         ratio, one by one for "rows".
+    multiclass : {"joint", "normalise", "winner"}, default="joint"
+        How the log-odds of more than two classes, each against the rest, become probabilities.
+
+        * "joint": by a multinomial logistic regression on all of them, fitted to the left-out values,
+          drawn to the softmax as strongly as folds of these say. Far from the data the limits of the
+          classes' own links are normalised. Where nothing is fitted (``link`` "kwok", "hinge",
+          "clipped") this is "winner".
+        * "normalise": each divided by their sum.
+        * "winner": the largest is the probability of its class, as Kwok has it, so that a threshold of
+          rejection is one on the winner's own output; the other classes share the rest. Where they
+          sum to less than 1 it is the winner's share. With class weights, which can make another
+          class the answer, as "normalise".
     smoothing : float, default=0.1
         Of the sigmoid's targets, ``(N_+ + h) / (N_+ + 2 h)`` and ``h / (N_- + 2 h)``. Platt's
         is 1; less suits left-out values better, measured in ``docs/results/probabilities.md``.
@@ -162,13 +180,17 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         Decision value of each row under the machine trained without the stratum, group or fold it is
         in. Of a row that stands for copies in several strata, the mean.
     left_out_proba_ : array of shape (n_samples, n_classes)
-        The link's probabilities at these values.
+        The link's probabilities at these values. The joint link of several classes has so many
+        parameters that a row's own probabilities are by the link of the strata, of ten parts, that
+        the row is not in.
     left_out_ : LeaveOneOut
         The same values with their status and exactness, and what :meth:`predict` would have said of
         each row: the error, recall, precision and F1 of that.
     solution_ : DualSolution or list of DualSolution
         The exact solution; one per class for more than two.
     link_ : link or list of links
+    joint_link_ : JointLink or None
+        Of more than two classes, with ``multiclass="joint"``.
     kernel_ : Kernel
         The kernel with gamma resolved.
     n_iter_ : array of shape (n_problems,)
@@ -229,6 +251,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             list,
             tuple,
         ],
+        "multiclass": [StrOptions({"joint", "normalise", "winner"})],
         "smoothing": [Interval(Real, 0.0, None, closed="neither")],
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
@@ -257,6 +280,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         link: Any = "moderated",
         leave_out: Any = "strata",
+        multiclass: str = "joint",
         smoothing: float = 0.1,
         n_jobs: int | None = None,
     ) -> None:
@@ -277,6 +301,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.link = link
         self.leave_out = leave_out
+        self.multiclass = multiclass
         self.smoothing = smoothing
         self.n_jobs = n_jobs
 
@@ -373,9 +398,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         )
         self.link_ = links[0] if machine.n_problems == 1 else links
         self.left_out_decision_values_ = found.decision_values
-        self.left_out_proba_ = proba = np.exp(
-            log_probabilities(class_log_odds(links, found.decision_values, reading))
-        )
+        self.left_out_proba_ = proba = self._left_out_proba(machine, leaving, values, reading)
         self.left_out_ = replace(
             found, predicted=decided(proba, self.class_weight_), jointly=True, proba=proba
         )
@@ -404,7 +427,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         X = self._checked(X)
         if len(self.classes_) == 2:
             return self._margins(X)
-        return normalised_log_odds(log_probabilities(self._log_odds(X)) + np.log(self.class_weight_))
+        return normalised_log_odds(self._log_proba(X) + np.log(self.class_weight_))
 
     def posterior_variance(self, X: Any) -> Array:
         """Posterior variance of the decision values, in the evidence framework.
@@ -439,8 +462,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples, n_classes)
         """
-        X = self._checked(X)
-        return log_probabilities(self._log_odds(X))
+        return self._log_proba(self._checked(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of every class.
@@ -586,15 +608,54 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
                 values[block] += cross @ self.dual_coef_.T
         return values[:, 0] if len(self.intercept_) == 1 else values
 
-    def _log_odds(self, X: Any) -> Array:
-        links = self.link_ if isinstance(self.link_, list) else [self.link_]
+    def _log_proba(self, X: Any) -> Array:
+        """Log-probabilities of checked rows."""
         reading = None
         if self._link_posteriors:
-            diagonal, reads = self.kernel_.diagonal(X), links[0].reads
+            diagonal, reads = self.kernel_.diagonal(X), self._links[0].reads
             assert reads is not None
             columns = [getattr(posterior, reads)(X, diagonal) for posterior in self._link_posteriors]
             reading = columns[0] if len(columns) == 1 else np.column_stack(columns)
-        return class_log_odds(links, self._margins(X), reading)
+        return self._log_proba_of(self._margins(X), reading)
+
+    def _log_proba_of(self, values: Array, reading: Array | None) -> Array:
+        """Log-probabilities at decision values, and at what the links read of the posterior."""
+        if self.joint_link_ is not None:
+            log_odds = self.joint_link_.log_odds(class_log_odds(unmoderated(self._links), values, None))
+            return log_probabilities(moderated_log_odds(self._links, log_odds, reading))
+        log_odds = class_log_odds(self._links, values, reading)
+        winner = self.multiclass == "winner" or (self.multiclass == "joint" and self._unfitted)
+        if values.ndim == 1 or not winner or np.ptp(self.class_weight_) > 0.0:
+            return log_probabilities(log_odds)
+        return winner_log_probabilities(log_odds)
+
+    def _left_out_proba(
+        self, machine: Machine, leaving: Leaving, values: Array, reading: Array | None
+    ) -> Array:
+        """Probabilities of the rows left out; the joint link, if there is to be one, is fitted first."""
+        self.joint_link_: JointLink | None = None
+        if machine.n_problems == 1 or self.multiclass != "joint" or self._unfitted:
+            return np.exp(self._log_proba_of(self.left_out_decision_values_, reading))
+        rows = leaving.part_row
+        self.joint_link_, log_odds = fit_joint(
+            class_log_odds(unmoderated(self._links), values, None),
+            machine.y[rows],
+            leaving.part_weight(machine.weight),
+            leaving.case,
+            leaving.times,
+        )
+        log_odds = moderated_log_odds(self._links, log_odds, None if reading is None else reading[rows])
+        absent = np.exp(self._log_proba_of(self.left_out_decision_values_, reading))
+        return leaving.row_means(np.exp(log_probabilities(log_odds)), absent)
+
+    @property
+    def _links(self) -> list[Link]:
+        return self.link_ if isinstance(self.link_, list) else [self.link_]
+
+    @property
+    def _unfitted(self) -> bool:
+        """Whether the link is a formula."""
+        return isinstance(self.link, str) and self.link in UNFITTED
 
     def _report_fit(self, solutions: list[DualSolution]) -> None:
         for k, solution in enumerate(solutions):
