@@ -23,6 +23,7 @@ Indices = NDArray[np.intp]
 STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3)  # of the penalty, the largest first
 FOLDS = 10  # that the strength is chosen by
 MOST_PARAMETERS = 1500  # of a link in which every class reads all others: 27 classes
+LARGEST = 50.0  # log-odds that are told from larger ones
 BLOCK_BYTES = 2**25  # of the products that a Hessian is summed from
 CONVERGED = 1e-12  # of the loss: what a Newton step gains, after which one more is the last
 SHORTEST = 1e-10  # share of a Newton step that is tried
@@ -36,7 +37,7 @@ class JointLink:
     .. math:: p = \operatorname{softmax}(\eta), \qquad
               \eta_k = b_k + \sum_j \left( V_{kj} \log \sigma(z_j) + U_{kj} \log \sigma(-z_j) \right)
 
-    with :math:`\sigma(z) = 1 / (1 + e^{-z})`. With V = I, U = -I and b = 0 that is
+    with :math:`\sigma(z) = 1 / (1 + e^{-z})`, log-odds beyond 50 drawn in. With V = I, U = -I and b = 0 that is
     :math:`\operatorname{softmax}(z)`, with V = I and U = 0 the normalised probabilities.
 
     Parameters
@@ -186,6 +187,7 @@ def _shape(n_classes: int) -> tuple[Indices, Array]:
 
 
 def _features(z: Array) -> Array:
+    z = np.clip(z, -LARGEST, LARGEST)
     return np.hstack([log_expit(z), log_expit(-z), np.ones((len(z), 1))])
 
 
