@@ -37,8 +37,8 @@ class JointLink:
     .. math:: p = \operatorname{softmax}(\eta), \qquad
               \eta_k = b_k + \sum_j \left( V_{kj} \log \sigma(z_j) + U_{kj} \log \sigma(-z_j) \right)
 
-    with :math:`\sigma(z) = 1 / (1 + e^{-z})`, log-odds beyond 50 drawn in. With V = I, U = -I and b = 0 that is
-    :math:`\operatorname{softmax}(z)`, with V = I and U = 0 the normalised probabilities.
+    with :math:`\sigma(z) = 1 / (1 + e^{-z})`, log-odds beyond 50 drawn in. With V = I, U = -I and b = 0
+    that is :math:`\operatorname{softmax}(z)`, with V = I and U = 0 the normalised probabilities.
 
     Parameters
     ----------

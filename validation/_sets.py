@@ -35,6 +35,7 @@ LAST = (
 CHOSEN_ON = {
     "banana", "breast-cancer", "german", "image", "ringnorm", "thyroid", "titanic", "abalone_9_18",
     "ecoli_imU", "us_crime", "wine_white_le4", "colon", "prostate6033", "course/faculty", "project/student",
+    "digits", "covtype", "WebKB", "vowel",
 }  # fmt: skip
 FEWEST_RARE = 6
 MOST_ROWS, MOST_TEST = 2000, 3000
