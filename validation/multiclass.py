@@ -27,10 +27,10 @@ ABOUT = """\
 Ways to combine two-class machines into probabilities of several classes, and the reject option on these.
 **One-vs-rest, Kwok**: Kwok's moderated outputs, nothing fitted, the winner's output being its probability;
 *divided by their sum* is `multiclass="normalise"`. **One-vs-rest**: `BayesSVC()`, a moderated sigmoid for
-each class, made one by the joint link; *divided by their sum* without that. **Pairs**: `PairwiseCouplingClassifier(BayesSVC())`, a machine
-for each pair of classes, coupled by the second method of Wu, Lin and Weng. **SVC calibrated**:
-`CalibratedClassifierCV(SVC(), ensemble=False)`. All have the rbf kernel with the same C = {C:g} and the same
-gamma, 1 / (features × variance) of the training set.
+each class and the joint link; *divided by their sum* without the joint link. **Pairs**:
+`PairwiseCouplingClassifier(BayesSVC())`, a machine for each pair of classes, coupled by the second method of
+Wu, Lin and Weng. **SVC calibrated**: `CalibratedClassifierCV(SVC(), ensemble=False)`. All have the rbf
+kernel with the same C = {C:g} and the same gamma, 1 / (features × variance) of the training set.
 
 *Error*, *log loss* and *risk-coverage area* (mean over all coverages of the share of errors among the points
 accepted first) are of test data. *Coverage* and *risk* are of test data too, with the threshold that
