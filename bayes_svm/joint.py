@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.special import expit, log_expit, logsumexp, ndtri
+from scipy.special import expit, log_expit, logsumexp, ndtri, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
@@ -20,14 +20,13 @@ __all__ = ["JointLink", "fit_joint"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3)  # of the penalty, the largest first
-FOLDS = 10  # that the strength is chosen by
+STRENGTHS = np.array([100.0, 30.0, 10.0, 3.0, 1.0])  # of the penalty, the largest first
+TEMPER = 0.25  # of the likelihood by which they are averaged
 MOST_PARAMETERS = 1500  # of a link in which every class reads all others: 27 classes
 LARGEST = 50.0  # log-odds that are told from larger ones
 BLOCK_BYTES = 2**25  # of the products that a Hessian is summed from
 CONVERGED = 1e-12  # of the loss: what a Newton step gains, after which one more is the last
 SHORTEST = 1e-10  # share of a Newton step that is tried
-EQUAL = 1e-9  # of two mean losses
 
 
 @dataclass(frozen=True)
@@ -113,14 +112,15 @@ class JointLink:
         return _features(z)[:, self.columns]
 
 
-def fit_joint(z: Array, y: Indices, weight: Array, case: Indices, times: Array) -> tuple[JointLink, Array]:
+def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointLink, Array]:
     r"""Fit the joint link to left-out log-odds, and say what it is worth on values it was not fitted to.
 
     .. math:: \min_{V, U, b} \; - \sum_i w_i \log p_{i, y_i}
               + \lambda \left( |V - I|^2 + |U + I|^2 + |b|^2 \right)
 
-    The strength :math:`\lambda` is the one of 100, 30, 10, 3, 1, 0.3 of least log loss over ten folds of
-    what was left out together, the link of each fold being one Newton step from that of all. The
+    The strength :math:`\lambda` is the geometric mean of 100, 30, 10, 3 and 1, each counted as the fourth
+    root of its likelihood over the folds, the link of a fold being one Newton step from that of all:
+    the strengths differ by less than the folds can tell, and one between them is never the worst. The
     minimum is found by Newton's method.
 
     Parameters
@@ -130,10 +130,9 @@ def fit_joint(z: Array, y: Indices, weight: Array, case: Indices, times: Array) 
     y : array of shape (n_parts,)
         Class numbers.
     weight : array of shape (n_parts,)
-    case : array of shape (n_parts,)
-        What was left out together, numbered from 0.
-    times : array of shape (n_cases,)
-        How many equal strata each case stands for.
+    share : array of shape (n_parts, n_folds)
+        How much of each part is in each fold, by
+        :meth:`~bayes_svm.leave_one_out.leaving.Leaving.part_shares`: what was left out together is in one.
 
     Returns
     -------
@@ -158,16 +157,13 @@ def fit_joint(z: Array, y: Indices, weight: Array, case: Indices, times: Array) 
         f"The joint link of {n_classes} classes",
         'Use multiclass="normalise".',
     )
-    share = _shares(times)[case]
     whole = _Penalised(_features(z), y, weight, columns, centre)
-    theta, fits = centre, []
+    theta, likelihoods = centre, []
     for strength in STRENGTHS:
-        theta, ended = whole.minimum(strength, theta)
-        stepped = whole.crossed(strength, theta, share, to_the_end=False)
-        loss = float(np.average(-_own(stepped, y), weights=weight))
-        fits.append((loss, strength, theta, ended))
-    least = min(fit[0] for fit in fits)
-    _, strength, theta, ended = next(fit for fit in fits if fit[0] <= least + EQUAL)
+        theta, _ = whole.minimum(strength, theta)
+        likelihoods.append(weight @ _own(whole.crossed(strength, theta, share, to_the_end=False), y))
+    strength = float(np.exp(softmax(TEMPER * np.array(likelihoods)) @ np.log(STRENGTHS)))
+    theta, ended = whole.minimum(strength, theta)
     if not ended:
         warn('The joint link\'s fit did not converge: use multiclass="normalise".', ConvergenceWarning)
     covariance = cho_solve(whole.factor(strength, theta), np.eye(theta.size))
@@ -202,15 +198,6 @@ def _parts(n_rows: int, n_columns: int) -> list[slice]:
 def _own(scores: Array, y: Indices) -> Array:
     """Log-probability of the true class."""
     return np.asarray(scores[np.arange(len(y)), y] - logsumexp(scores, axis=1))
-
-
-def _shares(times: Array) -> Array:
-    """Which share of each case is in each fold, its strata being dealt to the folds in turn."""
-    n_folds = int(min(FOLDS, times.sum()))
-    ends = np.cumsum(times)
-    # Of the first e strata the fold f has one for each whole round, and one more if it comes before e's rest.
-    dealt = [np.floor((np.append(0.0, ends) - fold + n_folds - 1) / n_folds) for fold in range(n_folds)]
-    return np.asarray(np.diff(dealt, axis=1).T / times[:, None])
 
 
 @dataclass(frozen=True)

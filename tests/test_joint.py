@@ -6,7 +6,8 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit, log_expit, log_softmax, logit, softmax
 
 from bayes_svm import BayesSVC, RejectOptionClassifier
-from bayes_svm.joint import JointLink, _shares, fit_joint
+from bayes_svm.joint import STRENGTHS, JointLink, fit_joint
+from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.links import log_probabilities, winner_log_probabilities
 
 random = np.random.default_rng(0)
@@ -16,8 +17,7 @@ Z = 1.5 * (np.eye(K)[Y] - 0.5) + random.normal(size=(N, K)) @ np.array(
     [[1, 0.5, 0], [0, 1, 0], [0.3, 0, 1.0]]
 )
 WEIGHT = random.integers(1, 4, size=N).astype(float)
-CASE = np.arange(N) % 12
-ONCE = np.ones(12)
+SHARE = np.eye(10)[np.arange(N) % 12 % 10]
 
 
 def loss(theta, strength, z=Z, y=Y, weight=WEIGHT):
@@ -36,7 +36,7 @@ def log_softmax_of(link, z):
 
 
 def test_the_link_minimises_its_penalised_loss():
-    link, _ = fit_joint(Z, Y, WEIGHT, CASE, ONCE)
+    link, _ = fit_joint(Z, Y, WEIGHT, SHARE)
     found = minimize(loss, link.weights.ravel() + 0.1, args=(link.strength,), method="BFGS", tol=1e-8)
     own = loss(link.weights.ravel(), link.strength)
     assert own <= found.fun + 1e-9
@@ -47,7 +47,7 @@ def test_the_link_minimises_its_penalised_loss():
 
 
 def test_the_errors_are_those_of_the_inverse_hessian():
-    link, _ = fit_joint(Z, Y, WEIGHT, CASE, ONCE)
+    link, _ = fit_joint(Z, Y, WEIGHT, SHARE)
 
     def gradient(theta):
         return approx_fprime(theta, loss, 1e-5, link.strength)
@@ -58,9 +58,9 @@ def test_the_errors_are_those_of_the_inverse_hessian():
 
 
 def test_a_row_is_told_by_the_link_of_the_other_folds():
-    link, crossed = fit_joint(Z, Y, WEIGHT, CASE, ONCE)
+    link, crossed = fit_joint(Z, Y, WEIGHT, SHARE)
     for fold in range(10):
-        own = fold == CASE % 10
+        own = SHARE[:, fold] > 0
         found = minimize(
             loss, link.weights.ravel(), args=(link.strength, Z[~own], Y[~own], WEIGHT[~own]), method="BFGS",
             options={"gtol": 1e-7},
@@ -69,35 +69,40 @@ def test_a_row_is_told_by_the_link_of_the_other_folds():
         np.testing.assert_allclose(crossed[own], other.log_odds(Z[own]), atol=1e-3)
 
 
-def test_the_strength_is_the_one_of_least_loss_on_other_folds():
+def test_the_strength_follows_what_the_folds_say():
     """Values that are the log-odds already need no link; values of which two are exchanged need one."""
-    many, y = np.tile(Z, (5, 1)), np.tile(Y, 5)
-    case, once = np.arange(len(y)) % 50, np.ones(50)
+    many = np.tile(Z, (5, 1))
+    share = np.eye(10)[np.arange(len(many)) % 10]
     exact = np.array([random.choice(K, p=softmax(row)) for row in many])
-    assert fit_joint(many, exact, np.ones(len(y)), case, once)[0].strength >= 30.0
-    assert fit_joint(many[:, [1, 0, 2]], exact, np.ones(len(y)), case, once)[0].strength <= 3.0
+    weight = np.ones(len(many))
+    assert fit_joint(many, exact, weight, share)[0].strength > 10.0
+    assert fit_joint(many[:, [1, 0, 2]], exact, weight, share)[0].strength < 3.0
+    nothing_known = fit_joint(Z, Y, np.full(N, 1e-9), SHARE)[0]
+    assert nothing_known.strength == pytest.approx(np.exp(np.log(STRENGTHS).mean()))
 
 
 def test_weights_are_repeated_rows_in_any_order():
     rows = random.permutation(np.repeat(np.arange(N), WEIGHT.astype(int)))
-    link, crossed = fit_joint(Z, Y, WEIGHT, CASE, ONCE)
-    again, repeated = fit_joint(Z[rows], Y[rows], np.ones(len(rows)), CASE[rows], ONCE)
+    link, crossed = fit_joint(Z, Y, WEIGHT, SHARE)
+    again, repeated = fit_joint(Z[rows], Y[rows], np.ones(len(rows)), SHARE[rows])
     np.testing.assert_allclose(link.weights, again.weights, atol=1e-9)
     np.testing.assert_allclose(crossed[rows], repeated, atol=1e-7)
 
 
 def test_equal_strata_are_dealt_to_the_folds_like_different_ones():
     times = np.array([3.0, 25.0, 1.0, 2.0])
-    shares = _shares(times)
+    nothing, case = np.empty(0), np.array([0, 0, 1, 2, 3])
+    leaving = Leaving(nothing, nothing, case, nothing, nothing, nothing, times)
     strata = np.repeat(np.arange(4), times.astype(int))
-    dealt = np.zeros((4, 10))
-    np.add.at(dealt, (strata, np.arange(31) % 10), 1.0)
-    np.testing.assert_allclose(shares, dealt / times[:, None], atol=1e-15)
+    for number, n_folds in ((10, 10), (40, 31)):
+        dealt = np.zeros((4, n_folds))
+        np.add.at(dealt, (strata, np.arange(31) % n_folds), 1.0)
+        np.testing.assert_allclose(leaving.part_shares(number), (dealt / times[:, None])[case], atol=1e-15)
     # Of three equal cases the folds hold what they hold of one case that stands for three.
     apart, _ = fit_joint(
-        np.tile(Z, (3, 1)), np.tile(Y, 3), np.ones(3 * N), np.repeat(np.arange(3), N), np.ones(3)
+        np.tile(Z, (3, 1)), np.tile(Y, 3), np.ones(3 * N), np.eye(3)[np.repeat(np.arange(3), N)]
     )
-    merged, _ = fit_joint(Z, Y, np.full(N, 3.0), np.zeros(N, dtype=int), np.array([3.0]))
+    merged, _ = fit_joint(Z, Y, np.full(N, 3.0), np.full((N, 3), 1 / 3))
     assert apart.strength == merged.strength
     np.testing.assert_allclose(apart.weights, merged.weights, atol=1e-9)
 
@@ -105,7 +110,7 @@ def test_equal_strata_are_dealt_to_the_folds_like_different_ones():
 @pytest.mark.parametrize("weight", [1e-6, 1e6, 1e9])
 @pytest.mark.parametrize("scale", [0.0, 1e-3, 30.0, 1e3])
 def test_any_values_and_weights_have_a_link(weight, scale):
-    link, crossed = fit_joint(scale * Z, Y, np.full(N, weight), CASE, ONCE)
+    link, crossed = fit_joint(scale * Z, Y, np.full(N, weight), SHARE)
     for found in (link.weights, link.covariance, crossed, link.log_odds(scale * Z)):
         assert np.isfinite(found).all()
     low, high = link.band(scale * Z)
@@ -115,7 +120,7 @@ def test_any_values_and_weights_have_a_link(weight, scale):
 def test_of_many_classes_each_reads_its_own():
     y = np.tile(np.arange(30), 8)
     z = np.eye(30)[y] * 3.0 - 2.0 + random.normal(size=(240, 30))
-    link, _ = fit_joint(z, y, np.ones(240), np.arange(240) // 30, np.ones(8))
+    link, _ = fit_joint(z, y, np.ones(240), np.eye(8)[np.arange(240) // 30])
     assert link.weights.shape == (30, 3)
     inputs = np.stack([log_expit(z), log_expit(-z), np.ones_like(z)], axis=2)
     scores = np.einsum("ikj,kj->ik", inputs, link.weights)
@@ -129,7 +134,7 @@ def test_the_band_holds_the_truth_as_often_as_it_says():
     for _ in range(40):
         z = 1.5 * random.normal(size=(300, K))
         y = np.array([random.choice(K, p=row) for row in softmax(z @ np.diag([1.3, 0.8, 1.0]) + 0.2, axis=1)])
-        link, _ = fit_joint(z, y, np.ones(300), np.arange(300) % 30, np.ones(30))
+        link, _ = fit_joint(z, y, np.ones(300), np.eye(10)[np.arange(300) % 10])
         at = 1.5 * random.normal(size=(50, K))
         low, high = link.band(at, level=0.9)
         truth = softmax(at @ np.diag([1.3, 0.8, 1.0]) + 0.2, axis=1)
@@ -138,7 +143,7 @@ def test_the_band_holds_the_truth_as_often_as_it_says():
 
 
 def test_the_band_follows_the_derivative():
-    link, _ = fit_joint(Z, Y, WEIGHT, CASE, ONCE)
+    link, _ = fit_joint(Z, Y, WEIGHT, SHARE)
     low, high = link.band(Z[:4], level=0.95)
     for i in range(4):
         for k in range(K):

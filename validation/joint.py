@@ -55,7 +55,7 @@ def models(C: float) -> dict[str, Any]:
 
 
 def one_case(data: str, name: str, C: float, seed: int) -> dict[str, tuple[float, ...]]:
-    """Log loss and accuracy of every way; of SVC the accuracy; told log loss and accuracy of the joint link."""
+    """Log loss and accuracy of every way, and as told of the joint link; of SVC the accuracy alone."""
     X, y, X_test, y_test = drawn_several(data, name, seed)
     found: dict[str, tuple[float, ...]] = {}
     with threadpool_limits(1), warnings.catch_warnings():

@@ -71,6 +71,20 @@ class Leaving:
         copies = np.bincount(self.part_kind, weights=self.copies, minlength=len(self.row))
         return np.asarray(of_kind[self.part_kind] * (self.copies / copies[self.part_kind]))
 
+    def part_shares(self, number: int) -> Array:
+        """Which share of each part is in each of some folds, to which the cases are dealt in turn.
+
+        Returns
+        -------
+        array of shape (n_parts, n_folds)
+            With as many folds as cases, if these are fewer; equal cases count as often as they are.
+        """
+        number = int(min(number, self.times.sum()))
+        ends = np.append(0.0, np.cumsum(self.times))
+        # Of the first e cases the fold f has as many as there are numbers f, f + number, ... below e.
+        dealt = [np.floor((ends - fold + number - 1) / number) for fold in range(number)]
+        return np.asarray((np.diff(dealt, axis=1).T / self.times[:, None])[self.case])
+
     @property
     def part_each(self) -> bool:
         """Whether every kind has one part."""
