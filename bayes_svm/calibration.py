@@ -15,7 +15,7 @@ from bayes_svm._warn import warn
 from bayes_svm.dealing import deal
 from bayes_svm.problem import copies_of_weight
 
-__all__ = ["OFFSET", "SigmoidLink", "crossed_sigmoid", "fit_dumais", "fit_sigmoid", "offset_scale"]
+__all__ = ["OFFSET", "SigmoidLink", "fit_dumais", "fit_sigmoid", "offset_scale"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -39,7 +39,6 @@ BEYOND_MARGIN = 2.0  # as far as it is beyond this: of values most of which are 
 LARGEST_LOG = 300.0  # slopes beyond are no numbers
 FAR = 30.0  # standard deviations at which a value is as far out as any
 SHORTEST = 1e-10  # share of a Newton step that is tried,
-SCORING_STEPS = 3  # of a fold's sigmoid, from that of all
 ROUNDING = 1e-6  # after which a fit ends if no more than this of the log posterior was to be gained
 SINGULAR = 1e-8  # determinant of a Hessian, relative to its diagonal, below which it is not inverted
 FOLDS = 5  # of Dumais' validation
@@ -195,6 +194,9 @@ def fit_sigmoid(
     Platt 1999; Lin, Lin and Weng, Machine Learning 68, 2007, for the stable evaluation.
     """
     n_positive, n_negative = float(weight[positive].sum()), float(weight[~positive].sum())
+    total = np.where(positive, n_positive, n_negative) + 2 * smoothing
+    target = np.where(positive, n_positive + smoothing, smoothing) / total
+    other = np.where(positive, smoothing, n_negative + smoothing) / total
     mean, spread = _centre_and_spread(values, weight)
     prior = float(np.log(n_positive / n_negative))
     copies = np.where(weight > 0, copies_of_weight(weight), 0.0)
@@ -203,14 +205,16 @@ def fit_sigmoid(
         return SigmoidLink(ORDERING / spread, prior - ORDERING / spread * mean)
     if spread == 0.0:
         return _prior(prior)
-    posterior = _posterior(values, positive, weight, smoothing, boundary, scale)
-    if (weight * posterior.values) @ (posterior.target - np.average(posterior.target, weights=weight)) <= 0.0:
+    # Smoothed targets cost in proportion to the log-odds: one value far out must not decide the slope.
+    scaled = np.clip((values - mean) / spread, -FAR, FAR)
+    if (weight * scaled) @ (target - np.average(target, weights=weight)) <= 0.0:
         warn(INSEPARABLE)
-    centre = posterior.centre
+    centre = mean / spread
+    posterior = _Posterior(scaled, target, other, weight, centre, boundary, scale)
     fits = [_newton(posterior, prior)]
     if boundary is not None:
         # Where the prior is tight, the offset at f = 0 goes its own way, and not the one at the mean.
-        at_zero = replace(posterior, values=posterior.values + centre, centre=0.0)
+        at_zero = replace(posterior, values=scaled + centre, centre=0.0)
         found, ended = _newton(at_zero, boundary)
         fits.append((found + np.array([0.0, np.exp(found[0]) * centre]), ended))
     parameters, ended = min(fits, key=lambda fit: posterior.loss(fit[0]))
@@ -226,73 +230,6 @@ def fit_sigmoid(
         covariance=(float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])),
         low=float(values[weight > 0].min()),
         high=float(values[weight > 0].max()),
-    )
-
-
-def crossed_sigmoid(
-    link: SigmoidLink,
-    values: Array,
-    positive: Mask,
-    weight: Array,
-    smoothing: float,
-    boundary: float | None,
-    scale: float,
-    share: Array,
-) -> Array:
-    """Log-odds of every value by the sigmoid of the folds that it is not in.
-
-    The sigmoid of each fold is fitted by steps of Fisher's scoring from that of all values; the
-    scale of the values stays.
-
-    Parameters
-    ----------
-    link : SigmoidLink
-        Fitted to all by :func:`fit_sigmoid`.
-    values, positive, weight, smoothing, boundary, scale
-        What it was fitted to.
-    share : array of shape (n_samples, n_folds)
-        How much of each value is in each fold.
-
-    Returns
-    -------
-    array of shape (n_samples,)
-    """
-    if np.isnan(link.covariance[0]):  # of values that are all equal, or of a class with two members
-        return link.log_odds(values)
-    mean, spread = _centre_and_spread(values, weight)
-    whole = _posterior(values, positive, weight, smoothing, boundary, scale)
-    start = np.array([np.log(link.slope * spread), link.offset + link.slope * mean])
-    folds = replace(whole, weight=weight * (1.0 - share.T))
-    parameters = np.tile(start, (share.shape[1], 1))
-    loss = folds.loss(parameters)
-    for _ in range(SCORING_STEPS):
-        gradient = folds.gradient(parameters)[..., None]
-        trial = parameters - np.linalg.solve(folds.expected_hessian(parameters), gradient)[..., 0]
-        trial_loss = folds.loss(trial)
-        better = trial_loss < loss
-        parameters = np.where(better[:, None], trial, parameters)
-        loss = np.where(better, trial_loss, loss)
-    slope = np.exp(parameters[:, :1]) / spread
-    log_odds = slope * (values - mean) + parameters[:, 1:]  # of values within the range of those fitted to
-    return np.asarray(np.sum(share.T * log_odds, axis=0))
-
-
-def _posterior(
-    values: Array, positive: Mask, weight: Array, smoothing: float, boundary: float | None, scale: float
-) -> _Posterior:
-    """Of values that are not all equal."""
-    mean, spread = _centre_and_spread(values, weight)
-    n_positive, n_negative = float(weight[positive].sum()), float(weight[~positive].sum())
-    total = np.where(positive, n_positive, n_negative) + 2 * smoothing
-    return _Posterior(
-        # Smoothed targets cost in proportion to the log-odds: one value far out must not decide the slope.
-        values=np.clip((values - mean) / spread, -FAR, FAR),
-        target=np.where(positive, n_positive + smoothing, smoothing) / total,
-        other=np.where(positive, smoothing, n_negative + smoothing) / total,
-        weight=weight,
-        centre=mean / spread,
-        boundary=boundary,
-        scale=scale,
     )
 
 
@@ -325,13 +262,10 @@ def _prior(log_odds: float) -> SigmoidLink:
 class _Posterior:
     """Minus the log posterior of the logarithm of the slope, and of the offset, on standardised values.
 
-    Parameters have shape (2,), or (n_folds, 2) where ``weight`` has one row for each fold.
-
     Parameters
     ----------
-    values, target, other : arrays of shape (n_samples,)
+    values, target, other, weight : arrays of shape (n_samples,)
         ``other`` is ``1 - target``, of which rounding takes nothing away.
-    weight : array of shape (n_samples,) or (n_folds, n_samples)
     centre : float
         Where the value 0 was before it was standardised, with the other sign.
     boundary : float or None
@@ -348,55 +282,46 @@ class _Posterior:
     boundary: float | None
     scale: float
 
-    def _beside(self, parameters: Array) -> Array:
+    def _beside(self, parameters: Array) -> float:
         """How far the log-odds at the boundary are from what is expected, in units of the prior's scale."""
         if self.boundary is None:
-            return np.zeros(parameters.shape[:-1])
-        there = parameters[..., 1] - np.exp(parameters[..., 0]) * self.centre
-        return np.asarray((there - self.boundary) / self.scale)
+            return 0.0
+        return float(parameters[1] - np.exp(parameters[0]) * self.centre - self.boundary) / self.scale
 
-    def loss(self, parameters: Array) -> Array:
+    def loss(self, parameters: Array) -> float:
         """Cross-entropy and the terms of the priors; infinite where a step went too far for numbers."""
-        far = parameters[..., 0] > LARGEST_LOG
-        parameters = np.where(far[..., None], 0.0, parameters)
-        score = np.exp(parameters[..., :1]) * self.values + parameters[..., 1:]
-        entropy = -np.sum(
-            self.weight * (self.target * log_expit(score) + self.other * log_expit(-score)), axis=-1
-        )
-        prior = 0.5 * (parameters[..., 0] / FACTOR) ** 2 + np.log1p(self._beside(parameters) ** 2)
-        return np.asarray(np.where(far, np.inf, entropy + prior))
+        if parameters[0] > LARGEST_LOG:
+            return np.inf
+        score = np.exp(parameters[0]) * self.values + parameters[1]
+        entropy = float(self.weight @ -(self.target * log_expit(score) + self.other * log_expit(-score)))
+        return float(entropy + 0.5 * (parameters[0] / FACTOR) ** 2 + np.log1p(self._beside(parameters) ** 2))
 
-    def _parts(self, parameters: Array) -> tuple[Array, Array, Array, Array]:
+    def _parts(self, parameters: Array) -> tuple[Array, Array, Array, float]:
         """Derivative of the score, pull of each value, derivative of what is beside, and that itself."""
-        slope = np.exp(parameters[..., :1])
+        slope = np.exp(parameters[0])
         inner = slope * self.values
-        score = inner + parameters[..., 1:]
+        score = inner + parameters[1]
         pull = self.weight * (self.other * expit(score) - self.target * expit(-score))
-        turn = np.concatenate([-slope * self.centre, np.ones_like(slope)], axis=-1) / self.scale
-        return inner, pull, turn, self._beside(parameters)
+        return inner, pull, np.array([-slope * self.centre, 1.0]) / self.scale, self._beside(parameters)
 
     def gradient(self, parameters: Array) -> Array:
         inner, pull, turn, beside = self._parts(parameters)
-        by_slope = np.sum(inner * pull, axis=-1) + parameters[..., 0] / FACTOR**2
-        own = np.stack([by_slope, np.sum(pull, axis=-1)], axis=-1)
-        return np.asarray(own + (2.0 * beside / (1.0 + beside**2))[..., None] * turn)
+        own = np.array([inner @ pull + parameters[0] / FACTOR**2, pull.sum()])
+        return np.asarray(own + 2.0 * beside / (1.0 + beside**2) * turn)
 
     def expected_hessian(self, parameters: Array) -> Array:
         """A Hessian that is positive definite: its expectation, with a bound for the prior's part."""
         inner, _, turn, beside = self._parts(parameters)
-        score = inner + parameters[..., 1:]
+        score = inner + parameters[1]
         curvature = self.weight * expit(score) * expit(-score)
-        bend = np.zeros_like(beside) if self.boundary is None else 2.0 / (1.0 + beside**2)
-        hessian = np.asarray(bend[..., None, None] * turn[..., :, None] * turn[..., None, :])
-        both = np.sum(inner * curvature, axis=-1)
-        hessian[..., 0, 0] += np.sum(inner**2 * curvature, axis=-1) + 1.0 / FACTOR**2
-        hessian[..., 0, 1] += both
-        hessian[..., 1, 0] += both
-        hessian[..., 1, 1] += np.sum(curvature, axis=-1) + 1e-14 * np.sum(self.weight, axis=-1)
-        return hessian
+        design = np.column_stack([inner, np.ones_like(inner)])
+        hessian = design.T @ (curvature[:, None] * design)
+        hessian[np.diag_indices(2)] += (1.0 / FACTOR**2, 1e-14 * self.weight.sum())
+        bend = 0.0 if self.boundary is None else 2.0 / (1.0 + beside**2)
+        return np.asarray(hessian + bend * np.outer(turn, turn))
 
     def hessian(self, parameters: Array) -> Array:
-        """The Hessian where it is positive definite, else the expected one; of one fold."""
+        """The Hessian where it is positive definite, else the expected one."""
         inner, pull, turn, beside = self._parts(parameters)
         expected = self.expected_hessian(parameters)
         exact = expected - 4.0 * beside**2 / (1.0 + beside**2) ** 2 * np.outer(turn, turn)

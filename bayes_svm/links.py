@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from bayes_svm._memory import require_bytes
 from bayes_svm._meta import check_instance
-from bayes_svm.calibration import OFFSET, SigmoidLink, crossed_sigmoid, fit_dumais, fit_sigmoid
+from bayes_svm.calibration import OFFSET, SigmoidLink, fit_dumais, fit_sigmoid
 
 __all__ = [
     "LINK_NAMES",
@@ -27,7 +27,6 @@ __all__ = [
     "ModeratedLink",
     "SigmoidLink",
     "class_log_odds",
-    "crossed_log_odds",
     "fit_links",
     "log_probabilities",
     "moderated_log_odds",
@@ -361,85 +360,33 @@ def fit_links(
     scales : sequence of float, optional
         Of every machine, :func:`bayes_svm.calibration.offset_scale`.
     """
-    fits = []
-    for k, column in enumerate(_columns(values, y, weight, class_weight, scales)):
-        about = information if information is None or values.ndim == 1 else information[:, k]
-        fits.append(_fit_link(link, column, smoothing, about))
-    return fits
-
-
-def crossed_log_odds(
-    links: Sequence[Link],
-    values: Array,
-    y: NDArray[np.intp],
-    weight: Array,
-    smoothing: float,
-    class_weight: Array | None,
-    scales: Sequence[float] | None,
-    share: Array,
-) -> Array:
-    """Log-odds of the values that links were fitted to, sigmoids being those of the folds they are not in.
-
-    Nothing is moderated. Calibrators, Dumais' sigmoid and formulas are taken as they are.
-
-    Parameters
-    ----------
-    links : sequence of Link
-        As :func:`fit_links` returned them for the other parameters.
-    share : array of shape (n_samples, n_folds)
-        How much of each value is in each fold.
-
-    Returns
-    -------
-    array of the shape of ``values``
-    """
-    found = []
-    columns = _columns(values, y, weight, class_weight, scales)
-    for link, column in zip(unmoderated(links), columns, strict=True):
-        if isinstance(link, SigmoidLink):
-            boundary, scale = column.boundary, column.scale
-            found.append(
-                crossed_sigmoid(
-                    link, column.values, column.positive, weight, smoothing, boundary, scale, share
-                )
-            )
-        else:
-            found.append(link.log_odds(column.values))
-    return found[0] if values.ndim == 1 else np.column_stack(found)
-
-
-class _Column(NamedTuple):
-    """What one link is fitted to."""
-
-    values: Array
-    positive: Mask
-    weight: Array
-    boundary: float
-    scale: float
-
-
-def _columns(
-    values: Array,
-    y: NDArray[np.intp],
-    weight: Array,
-    class_weight: Array | None,
-    scales: Sequence[float] | None,
-) -> list[_Column]:
-    """Of two classes the one machine, of more each class against the rest."""
-    found: list[_Column] = []
+    fits: list[Link] = []
     for k in [1] if values.ndim == 1 else range(values.shape[1]):
         own = y == k
         boundary = 0.0
         if class_weight is not None:
             rest = np.average(class_weight[y[~own]], weights=weight[~own])
             boundary = float(np.log(rest / class_weight[k]))
-        scale = OFFSET if scales is None else scales[len(found)]
-        found.append(_Column(values if values.ndim == 1 else values[:, k], own, weight, boundary, scale))
-    return found
+        column, about = (
+            (values, information)
+            if values.ndim == 1
+            else (values[:, k], None if information is None else information[:, k])
+        )
+        scale = OFFSET if scales is None else scales[len(fits)]
+        fits.append(_fit_link(link, column, own, weight, smoothing, about, boundary, scale))
+    return fits
 
 
-def _fit_link(link: Any, column: _Column, smoothing: float, information: Array | None) -> Link:
-    values, positive, weight, boundary, scale = column
+def _fit_link(
+    link: Any,
+    values: Array,
+    positive: Mask,
+    weight: Array,
+    smoothing: float,
+    information: Array | None,
+    boundary: float,
+    scale: float,
+) -> Link:
     formulas: dict[str, Link] = {
         "kwok": KwokLink(boundary), "hinge": HingeLink(boundary), "clipped": ClippedLink(boundary)
     }  # fmt: skip
@@ -450,9 +397,11 @@ def _fit_link(link: Any, column: _Column, smoothing: float, information: Array |
     if link == "dumais":
         return fit_dumais(values, positive, weight)
     sigmoid = fit_sigmoid(values, positive, weight, smoothing, boundary, scale)
-    if link == "sigmoid":
-        return sigmoid
-    return ModeratedLink.of(sigmoid, information, positive, weight, boundary, scale)
+    return (
+        sigmoid
+        if link == "sigmoid"
+        else ModeratedLink.of(sigmoid, information, positive, weight, boundary, scale)
+    )
 
 
 def class_log_odds(links: Sequence[Link], values: Array, reading: Array | None) -> Array:
@@ -493,13 +442,11 @@ def moderated_log_odds(links: Sequence[Link], log_odds: Array, reading: Array | 
     ----------
     links : sequence of Link
         One per class.
-    log_odds : array of shape (n_samples,) or (n_samples, n_classes)
+    log_odds : array of shape (n_samples, n_classes)
     reading : array like ``log_odds``, or None
     """
     if reading is None:
         return log_odds
-    if log_odds.ndim == 1:
-        return links[0].moderated(log_odds, reading) if isinstance(links[0], ModeratedLink) else log_odds
     columns = [
         link.moderated(log_odds[:, k], reading[:, k]) if isinstance(link, ModeratedLink) else log_odds[:, k]
         for k, link in enumerate(links)

@@ -27,7 +27,6 @@ from bayes_svm.links import (
     UNFITTED,
     Link,
     class_log_odds,
-    crossed_log_odds,
     fit_links,
     log_probabilities,
     moderated_log_odds,
@@ -54,7 +53,7 @@ __all__ = ["BayesSVC"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-FOLDS = 10  # of the left-out values, whose probabilities are by the links of the others
+FOLDS = 10  # of the strata, by whose left-out values a joint link is judged
 SKETCH = 256  # active points that the posterior of a moderated link keeps
 
 
@@ -182,9 +181,9 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         Decision value of each row under the machine trained without the stratum, group or fold it is
         in. Of a row that stands for copies in several strata, the mean.
     left_out_proba_ : array of shape (n_samples, n_classes)
-        Probabilities at these values. A sigmoid, and the joint link of several classes, are for each row
-        those fitted to the left-out values of other rows: of the nine of ten parts of the strata that
-        the row is not in.
+        The link's probabilities at these values. The joint link of several classes has so many
+        parameters that a row's own probabilities are by the link fitted to nine of ten parts of the
+        strata, those that the row is not in.
     left_out_ : LeaveOneOut
         The same values with their status and exactness, and what :meth:`predict` would have said of
         each row: the error, recall, precision and F1 of that.
@@ -387,19 +386,20 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         self._posteriors = self._posteriors_of(machine, solutions, None)
         found, values = read(machine, solutions, leaving, Wanted(max_iter=self.max_iter, n_jobs=self.n_jobs))
         reading = self._left_out_reading(machine, solutions, leaving, groups)
-        scales = self._offset_scales(machine, solutions)
         parts = machine.y[leaving.part_row], leaving.part_weight(machine.weight)
         about = None if reading is None else reading[leaving.part_row]
+        scales = self._offset_scales(machine, solutions)
         links = fit_links(self.link, values, *parts, self.smoothing, about, self.class_weight_, scales)
         self.link_ = links[0] if machine.n_problems == 1 else links
         self.left_out_decision_values_ = found.decision_values
-        share = leaving.part_shares(FOLDS)
-        crossed = crossed_log_odds(links, values, *parts, self.smoothing, self.class_weight_, scales, share)
         self.joint_link_: JointLink | None = None
         if machine.n_problems > 1 and self.multiclass == "joint" and not self._unfitted:
             z = class_log_odds(unmoderated(links), values, None)
-            self.joint_link_, crossed = fit_joint(z, *parts, share)
-        self.left_out_proba_ = proba = self._left_out_proba(leaving, crossed, reading)
+            self.joint_link_, crossed = fit_joint(z, *parts, leaving.part_shares(FOLDS))
+        self.left_out_proba_ = proba = np.exp(self._log_proba_of(found.decision_values, reading))
+        if self.joint_link_ is not None:
+            logs = log_probabilities(moderated_log_odds(links, crossed, about))
+            self.left_out_proba_ = proba = leaving.row_means(np.exp(logs), proba)
         self.left_out_ = replace(
             found, predicted=decided(proba, self.class_weight_), jointly=True, proba=proba
         )
@@ -621,27 +621,14 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
 
     def _log_proba_of(self, values: Array, reading: Array | None) -> Array:
         """Log-probabilities at decision values, and at what the links read of the posterior."""
-        if self.joint_link_ is None:
-            return self._combined(class_log_odds(self._links, values, reading))
-        log_odds = self.joint_link_.log_odds(class_log_odds(unmoderated(self._links), values, None))
-        return log_probabilities(moderated_log_odds(self._links, log_odds, reading))
-
-    def _combined(self, log_odds: Array) -> Array:
-        """Log-probabilities without a joint link."""
+        if self.joint_link_ is not None:
+            log_odds = self.joint_link_.log_odds(class_log_odds(unmoderated(self._links), values, None))
+            return log_probabilities(moderated_log_odds(self._links, log_odds, reading))
+        log_odds = class_log_odds(self._links, values, reading)
         winner = self.multiclass == "winner" or (self.multiclass == "joint" and self._unfitted)
-        if log_odds.ndim == 1 or not winner or np.ptp(self.class_weight_) > 0.0:
+        if values.ndim == 1 or not winner or np.ptp(self.class_weight_) > 0.0:
             return log_probabilities(log_odds)
         return winner_log_probabilities(log_odds)
-
-    def _left_out_proba(self, leaving: Leaving, crossed: Array, reading: Array | None) -> Array:
-        """Probabilities of the rows left out, from the log-odds of each part by links that it is not in."""
-        whole = np.exp(self._log_proba_of(self.left_out_decision_values_, reading))
-        if self._unfitted:
-            return whole
-        about = None if reading is None else reading[leaving.part_row]
-        log_odds = moderated_log_odds(self._links, crossed, about)
-        logs = self._combined(log_odds) if self.joint_link_ is None else log_probabilities(log_odds)
-        return leaving.row_means(np.exp(logs), whole)
 
     @property
     def _links(self) -> list[Link]:
