@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from bayes_svm._warn import warn
 
-__all__ = ["pooled", "stacking_weights"]
+__all__ = ["log_shares", "pooled", "stacking_weights"]
 
 Array = NDArray[np.float64]
 
@@ -17,34 +18,49 @@ PRIOR = 1.0  # pseudo-counts, shared by all models: with few data no model is ru
 NEGLIGIBLE = 0.1  # weight of a model that is dropped, relative to the largest
 MAX_STEPS = 200
 CONVERGED = 1e-9  # half of the squared Newton decrement, per unit of sample weight
+SHARPER = 0.2  # standard deviation, a priori, of the logarithm of the weights' sum
+WIDEST = 1.0  # and the farthest that it goes
 LEAST = float(np.log(np.finfo(float).tiny))  # of a log-probability
 
 
-def pooled(logs: Array, weights: Array) -> Array:
-    r"""Log-probabilities of the logarithmic pool, :math:`p(y | x) \propto \prod_k p_k(y | x)^{w_k}`.
+def pooled(logs: Array, weights: Array, base: Array) -> Array:
+    r"""Log-probabilities of the logarithmic pool.
+
+    .. math:: p(y | x) \propto \pi_y^{1 - \sum_k w_k} \prod_k p_k(y | x)^{w_k}
 
     Parameters
     ----------
     logs : array of shape (n_models, n_samples, n_classes)
         Log-probabilities of every model.
     weights : array of shape (n_models,)
+        With a sum above 1 the pool is more certain than its models are on average.
+    base : array of shape (n_classes,)
+        Logarithms of the classes' shares :math:`\pi`.
 
     Returns
     -------
     array of shape (n_samples, n_classes)
     """
-    mean = np.tensordot(weights, np.maximum(logs, LEAST), axes=1)
+    mean = np.tensordot(weights, np.maximum(logs, LEAST), axes=1) + (1.0 - weights.sum()) * base
     return np.asarray(mean - logsumexp(mean, axis=1, keepdims=True))
 
 
-def stacking_weights(logs: Array, y: NDArray[np.intp], weight: Array) -> Array:
+def log_shares(y: NDArray[np.intp], weight: Array, n_classes: int) -> Array:
+    """Logarithms of the classes' shares of the weight."""
+    counts = np.bincount(y, weights=weight, minlength=n_classes)
+    return np.asarray(np.log(np.maximum(counts / counts.sum(), np.exp(LEAST))))
+
+
+def stacking_weights(logs: Array, y: NDArray[np.intp], weight: Array, base: Array) -> Array:
     r"""Weights of the pool that maximises the left-out log-likelihood.
 
-    .. math:: \max_w \; \sum_i \log p_w(y_i | x_i) + \frac{1}{K} \sum_k \log w_k, \qquad
-              p_w \propto \prod_k p_k^{w_k}, \quad w > 0, \; \sum_k w_k = 1
+    .. math:: \max_{v, s} \; \sum_i \log p_{s v}(y_i | x_i) + \frac{1}{K} \sum_k \log v_k
+              - \frac{(\log s)^2}{2 \cdot 0.2^2}, \qquad v > 0, \; \sum_k v_k = 1
 
-    The problem is concave and solved by Newton's method. The second term is a prior of one
-    observation. Models of less than a tenth of the largest weight are dropped, and the rest weighted anew.
+    First with s = 1, a concave problem that is solved by Newton's method; its second term is a prior of
+    one observation. Models of less than a tenth of the largest weight are dropped, and the rest
+    weighted anew. Then s: models that err apart from one another know more together than each by itself, and
+    their mean is not certain enough.
 
     Parameters
     ----------
@@ -54,11 +70,13 @@ def stacking_weights(logs: Array, y: NDArray[np.intp], weight: Array) -> Array:
         Class numbers.
     weight : array of shape (n_samples,)
         Of the samples.
+    base : array of shape (n_classes,)
+        Logarithms of the classes' shares.
 
     Returns
     -------
     array of shape (n_models,)
-        0 for the models dropped.
+        The weights s v, 0 for the models dropped.
 
     Warns
     -----
@@ -70,7 +88,16 @@ def stacking_weights(logs: Array, y: NDArray[np.intp], weight: Array) -> Array:
     kept = np.flatnonzero(found >= NEGLIGIBLE * found.max())
     weights = np.zeros(len(logs))
     weights[kept] = _newton(logs[kept], y, weight)
-    return weights
+    rows = np.arange(len(y))
+
+    def loss(log_sum: float) -> float:
+        own = pooled(logs[kept], np.exp(log_sum) * weights[kept], base)[rows, y]
+        return float(-weight @ own + 0.5 * (log_sum / SHARPER) ** 2)
+
+    if len(kept) == 1:
+        return weights
+    best = minimize_scalar(loss, bounds=(-WIDEST, WIDEST), method="bounded", options={"xatol": 1e-10})
+    return np.asarray(np.exp(best.x) * weights)
 
 
 def _objective(logs: Array, y: NDArray[np.intp], weight: Array, weights: Array) -> float:
@@ -86,7 +113,7 @@ def _newton(logs: Array, y: NDArray[np.intp], weight: Array) -> Array:
     value = _objective(logs, y, weight, weights)
     truth = logs[:, np.arange(n_samples), y]
     for _ in range(MAX_STEPS):
-        probability = np.exp(pooled(logs, weights))
+        probability = np.exp(pooled(logs, weights, np.zeros(logs.shape[2])))
         mean = np.einsum("kic,ic->ki", logs, probability)
         gradient = (truth - mean) @ weight + PRIOR / n_models / weights
         spread = ((logs - mean[:, :, None]) * np.sqrt(weight[:, None] * probability)).reshape(n_models, -1)

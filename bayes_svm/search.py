@@ -23,7 +23,7 @@ from bayes_svm._meta import check_instance, decided
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.links import normalised_log_odds
 from bayes_svm.machine import checked_weights
-from bayes_svm.mixture import pooled, stacking_weights
+from bayes_svm.mixture import log_shares, pooled, stacking_weights
 from bayes_svm.parameter_space import Space
 from bayes_svm.trials import (
     Data,
@@ -52,10 +52,14 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     an estimate say how good it is. ``combine="stack"`` keeps several settings, in the
     geometric mixture
 
-    .. math:: p_w(y | x) \propto \prod_k p_k(y | x)^{w_k}, \qquad
-              w = \arg\max_w \sum_i \log p_w(y_i | x_i, D_{-i}) + \frac{1}{K} \sum_k \log w_k,
+    .. math:: p_w(y | x) \propto \pi_y^{1 - \sum_k w_k} \prod_k p_k(y | x)^{w_k}
 
-    which with few data is better than any choice, and than the arithmetic mixture.
+    with the classes' shares :math:`\pi` and weights of most left-out likelihood
+    (:func:`bayes_svm.mixture.stacking_weights`), which with few data is better than any choice, and
+    than the arithmetic mixture.
+
+    What is told of the choice accounts for it: the choice, or the weights, are made anew without each of
+    ten parts of the strata, and the rows of this part are told by that.
 
     Parameters
     ----------
@@ -69,7 +73,8 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         search starts from the estimator's own values where they are numbers within the bounds,
         else from the middle.
     criterion : str, default="left_out_log_loss"
-        * "left_out_log_loss": log loss of the left-out probabilities. The link's own parameters have
+        * "left_out_log_loss": log loss of the left-out probabilities, of ``leave_out="strata"`` the mean
+          of that and of the one with five strata. The link's own parameters have
           seen them: it flatters a flexible link, such as an isotonic regression.
         * "left_out_error": the share of rows that ``predict`` gets wrong when they are left out.
         * "evidence": :func:`bayes_svm.log_evidence`, whose gradient ``param_space`` follows.
@@ -97,7 +102,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     best_index_ : int
         Its row in ``cv_results_``.
     best_score_ : float
-        Its score; more is better: losses and errors are negative.
+        Its score; more is better: losses and errors are negative. It was chosen for it, and is too good.
     best_estimator_ : BayesSVC or Pipeline
         Fitted with the best parameters.
     cv_results_ : dict of arrays
@@ -106,15 +111,18 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimators_ : list
         The models that predict: the best one, or those of the mixture.
     weights_ : array of shape (n_estimators,)
-        Their weights.
+        Their weights; those of a mixture need not sum to 1.
+    base_ : array of shape (n_classes,)
+        Logarithms of the classes' shares.
     left_out_proba_ : array of shape (n_samples, n_classes)
-        Left-out probabilities of the model or the mixture. The choice among the settings has
-        seen every row, which makes them a little better than they should be.
+        Left-out probabilities of the model or the mixture. Of each row they are those of the setting, or
+        the mixture, chosen by the rows of the other nine of ten parts of the strata; with a criterion that is
+        no mean over the rows ("evidence", "span", "xi_alpha", "class_similarity") those of the best.
+    left_out_log_loss_, left_out_error_ : float
+        Mean log loss, and share of wrong predictions, of these probabilities.
     class_weight_ : array of shape (n_classes,)
         Costs of the classes, by which ``predict`` weighs the probabilities; of a mixture their geometric
         mean.
-    stack_score_ : float
-        Mean left-out log-likelihood of the mixture; only for ``combine="stack"``.
     classes_ : array of shape (n_classes,)
     n_features_in_ : int
 
@@ -239,7 +247,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not settings:
             raise ValueError("param_grid is empty: give at least one setting.")
         groups = by_kernel(settings, f"{prefix_of(self.estimator)}C")
-        trials = [Trial(setting, -np.inf, 0.0, None, None) for setting in settings]
+        trials = [Trial(setting, -np.inf, 0.0, None) for setting in settings]
         if self.prefilter is not None:
             firsts = [settings[group[0]] for group in groups]
             similarity = [class_similarity_of(self.estimator, setting, data) for setting in firsts]
@@ -306,23 +314,28 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             [trial] = try_same_kernel(self.estimator, settings, data, "left_out_log_loss", False)
             best = trial.model
         self.best_estimator_ = best
+        n_classes = len(best.classes_)
+        weight = checked_weights(data.sample_weight, np.zeros((len(last_step(best).left_out_proba_), 1)))
+        numbers = np.minimum(np.searchsorted(best.classes_, column_or_1d(data.y)), n_classes - 1)
+        self.base_ = log_shares(numbers, weight, n_classes)
         self.estimators_, self.weights_ = [best], np.ones(1)
-        self.left_out_proba_ = last_step(best).left_out_proba_
+        fitted = [trial for trial in trials if trial.logs is not None]
         if self.combine == "stack":
-            trials = [trial for trial in trials if trial.logs is not None]
-            logs = np.stack([trial.logs for trial in trials if trial.logs is not None])
-            weight = checked_weights(data.sample_weight, logs[0])
-            used = np.flatnonzero(weight)
-            numbers = np.searchsorted(best.classes_, column_or_1d(data.y)[used])
-            weights = stacking_weights(logs[:, used], numbers, weight[used])
+            told, weights = _stacked(fitted, numbers, weight, self.base_, trials[self.best_index_].shares)
             kept = np.flatnonzero(weights)
-            self.estimators_ = [trials[k].model for k in kept]
+            self.estimators_ = [fitted[k].model for k in kept]
             self.weights_ = weights[kept]
-            mixed = pooled(logs, weights)
-            self.left_out_proba_ = np.exp(mixed)
-            self.stack_score_ = float(np.average(mixed[used, numbers], weights=weight[used]))
+        elif trials[self.best_index_].losses is not None:
+            told = _chosen(fitted, weight, trials[self.best_index_])
+        else:
+            told = last_step(best).left_out_proba_
         costs = np.array([last_step(model).class_weight_ for model in self.estimators_])
-        self.class_weight_ = costs[0] if len(costs) == 1 else np.exp(self.weights_ @ np.log(costs))
+        self.class_weight_ = np.exp(self.weights_ @ np.log(costs) / self.weights_.sum())
+        self.left_out_proba_ = told
+        own = np.clip(told[np.arange(len(numbers)), numbers], np.finfo(float).tiny, 1.0)
+        self.left_out_log_loss_ = -float(np.average(np.log(own), weights=weight))
+        wrong = decided(told, self.class_weight_) != numbers
+        self.left_out_error_ = float(np.average(wrong, weights=weight))
         self.classes_ = best.classes_
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(best, name):  # a pipeline that begins with "passthrough" has them not
@@ -354,7 +367,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         self._require_models()
         logs = [model.predict_log_proba(X) for model in self.estimators_]
-        return np.asarray(logs[0] if len(logs) == 1 else pooled(np.stack(logs), self.weights_))
+        return np.asarray(logs[0] if len(logs) == 1 else pooled(np.stack(logs), self.weights_, self.base_))
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of the best model; of a mixture the log-odds of its probabilities.
@@ -393,6 +406,34 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self, "estimators_"):
             raise AttributeError("refit=False keeps no model to predict with: set refit=True.")
+
+
+def _chosen(trials: list[Trial], weight: Array, best: Trial) -> Array:
+    """Left-out probabilities of the settings that are the best without each fold, each for its rows."""
+    assert best.logs is not None
+    assert best.shares is not None
+    losses = np.array([trial.losses for trial in trials])
+    told = np.where(best.shares.sum(axis=1, keepdims=True) > 0.0, 0.0, np.exp(best.logs))
+    for own in best.shares.T:
+        trial = trials[int((losses @ (weight * (1.0 - own))).argmin())]
+        assert trial.logs is not None
+        told += own[:, None] * np.exp(trial.logs)
+    return told
+
+
+def _stacked(
+    trials: list[Trial], numbers: NDArray[np.intp], weight: Array, base: Array, shares: Array | None
+) -> tuple[Array, Array]:
+    """Left-out probabilities of the mixtures fitted without each fold, and the weights of the whole one."""
+    assert shares is not None
+    logs = np.stack([trial.logs for trial in trials if trial.logs is not None])
+    used = np.flatnonzero(weight)
+    weights = stacking_weights(logs[:, used], numbers[used], weight[used], base)
+    told = np.where(shares.sum(axis=1, keepdims=True) > 0.0, 0.0, np.exp(pooled(logs, weights, base)))
+    for own in shares.T:
+        without = stacking_weights(logs[:, used], numbers[used], (weight * (1.0 - own))[used], base)
+        told += own[:, None] * np.exp(pooled(logs, without, base))
+    return told, weights
 
 
 class _EnoughError(Exception):

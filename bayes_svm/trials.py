@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.metrics import log_loss
 from sklearn.pipeline import Pipeline
 
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.evidence import log_evidence
 from bayes_svm.leave_one_out.folds import group_numbers
-from bayes_svm.leave_one_out.leaving import what_leaves
+from bayes_svm.leave_one_out.leaving import strata, strata_of_groups, what_leaves
+from bayes_svm.machine import Machine
 from bayes_svm.similarity import class_similarity
 from bayes_svm.svc import BayesSVC
 from bayes_svm.xi_alpha import span_estimate, xi_alpha
@@ -37,6 +37,11 @@ __all__ = [
 Array = NDArray[np.float64]
 Parameters = dict[str, Any]
 
+ROW_BY_ROW = ("left_out_log_loss", "left_out_error")  # criteria that are means over the rows
+FEW = 5  # strata that are left out besides: fewer and larger, whose values vary less from setting to setting
+FOLDS = 10  # over which a choice is made anew
+LEAST = float(np.finfo(float).eps)  # of a probability
+
 
 class Data(NamedTuple):
     """What every setting is fitted to: the arguments of ``fit``."""
@@ -49,13 +54,25 @@ class Data(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting: its score, of which more is better, its seconds, and the fitted model if kept."""
+    """One setting: its score, of which more is better, its seconds, and the fitted model if kept.
+
+    Parameters
+    ----------
+    logs : array of shape (n_samples, n_classes), optional
+        Left-out log-probabilities.
+    losses : array of shape (n_samples,), optional
+        Of a criterion that is a mean over the rows: minus the score is their weighted mean.
+    shares : array of shape (n_samples, n_folds), optional
+        Which share of each row is in each of some folds of what was left out; 0 without weight.
+    """
 
     parameters: Parameters
     score: float
     seconds: float
     model: Any
-    logs: Array | None  # left-out log-probabilities
+    logs: Array | None = None
+    losses: Array | None = None
+    shares: Array | None = None
 
 
 def last_step(estimator: Any) -> BayesSVC:
@@ -125,23 +142,30 @@ def try_same_kernel(
         with one_blas_thread():
             machine = model._machine(X, y, sample_weight, like=machine)
             numbers = group_numbers(groups, len(machine.y))
-            model._fit(machine, what_leaves(machine, model.leave_out, y, numbers), numbers, starts)
+            leaving = what_leaves(machine, model.leave_out, y, numbers)
+            model._fit(machine, leaving, numbers, starts)
             solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
+            optima = [solution.beta for solution in solutions]
+            losses = _losses(model, machine, criterion)
+            if criterion == "left_out_log_loss" and model.leave_out == "strata" and leaving.times.sum() > FEW:
+                few = clone(model)
+                few.class_weight_ = model.class_weight_
+                fewer = strata(machine, FEW) if numbers is None else strata_of_groups(machine, numbers, FEW)
+                losses += _losses(few._fit(machine, fewer, numbers, optima), machine, criterion)
+                losses /= 2.0
             # Where there is no optimum, what is found depends on where the solver starts.
-            starts = [solution.beta for solution in solutions] if machine.convex else None
-            if criterion == "left_out_log_loss":
-                used, labels = machine.weight > 0, range(len(model.classes_))
-                score = -log_loss(
-                    machine.y[used],
-                    model.left_out_proba_[used],
-                    sample_weight=machine.weight[used],
-                    labels=labels,
-                )
+            starts = optima if machine.convex else None
+            if criterion in ROW_BY_ROW:
+                score = -float(np.average(losses, weights=machine.weight))
             else:
                 score = _score(model, Data(X, y, sample_weight), criterion)
         with np.errstate(divide="ignore"):
             logs = np.log(model.left_out_proba_)
-        trials.append(Trial(setting, score, time.perf_counter() - started, whole, logs))
+        of_parts = leaving.part_shares(FOLDS)
+        shares = leaving.row_means(of_parts, np.zeros((len(logs), of_parts.shape[1])))
+        seconds = time.perf_counter() - started
+        kept = losses if criterion in ROW_BY_ROW else None
+        trials.append(Trial(setting, score, seconds, whole, logs, kept, shares))
         if verbose:
             say(trials[-1], criterion)
     return trials
@@ -159,10 +183,16 @@ def _similarity_of(model: BayesSVC, data: Data) -> float:
     return class_similarity(data.X, data.y, **parameters, sample_weight=data.sample_weight).value
 
 
+def _losses(model: BayesSVC, machine: Machine, criterion: str) -> Array:
+    """What each row costs, left out: an error, or its log loss."""
+    if criterion == "left_out_error":
+        return np.asarray(model.left_out_.predicted != machine.y, dtype=np.float64)
+    own = model.left_out_proba_[np.arange(len(machine.y)), machine.y]
+    return np.asarray(-np.log(np.clip(own, LEAST, 1.0)))
+
+
 def _score(model: BayesSVC, data: Data, criterion: str) -> float:
     """Of a fitted model, more being better."""
-    if criterion == "left_out_error":
-        return -model.left_out_.error
     if criterion == "evidence":
         return log_evidence(model, data.X, data.y, sample_weight=data.sample_weight).value
     if criterion == "class_similarity":
@@ -186,7 +216,7 @@ def try_one(
     gradient = dict(found.gradient)
     if "coef0" in gradient:
         gradient["coef0"] *= model.coef0
-    return Trial(setting, found.value, time.perf_counter() - started, None, None), gradient
+    return Trial(setting, found.value, time.perf_counter() - started, None), gradient
 
 
 def say(trial: Trial, criterion: str) -> None:

@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from bayes_svm import (
     span_estimate,
     xi_alpha,
 )
+from bayes_svm.leave_one_out.leaving import strata
 
 GRID = {"gamma": [0.1, 1.0], "C": [10.0, 0.1, 1.0]}
 
@@ -30,7 +32,8 @@ def criterion_by_hand(criterion, parameters, X, y):
     """The criterion of one setting from the public functions, on a fit of its own."""
     model = BayesSVC(**parameters)
     if criterion == "left_out_log_loss":
-        return -log_loss(y, model.fit(X, y).left_out_proba_)
+        few = clone(model).set_params(leave_out=5).fit(X, y)
+        return -(log_loss(y, model.fit(X, y).left_out_proba_) + log_loss(y, few.left_out_proba_)) / 2
     if criterion == "evidence":
         return log_evidence(model, X, y).value
     if criterion == "class_similarity":
@@ -95,7 +98,9 @@ def test_a_pipeline_is_searched_as_one():
     best = clone(pipeline).set_params(**search.best_params_).fit(X, y)
     np.testing.assert_allclose(search.predict_proba(X), best.predict_proba(X), atol=1e-8)
     np.testing.assert_array_equal(search.predict(X), best.predict(X))
-    np.testing.assert_allclose(search.best_score_, -log_loss(y, best[-1].left_out_proba_))
+    few = clone(pipeline).set_params(**search.best_params_, bayessvc__leave_out=5).fit(X, y)
+    losses = [log_loss(y, one[-1].left_out_proba_) for one in (best, few)]
+    np.testing.assert_allclose(search.best_score_, -np.mean(losses))
     assert not hasattr(pipeline[0], "mean_")
 
 
@@ -112,12 +117,14 @@ def test_a_mixture_is_at_least_as_likely_as_the_best_and_drops_the_rest():
     X, y = noisy(n=100)
     grid = {"gamma": [0.01, 0.1, 1.0, 10.0], "C": [0.01, 1.0, 100.0]}
     search = BayesSVCSearch(BayesSVC(), grid, combine="stack").fit(X, y)
-    assert search.stack_score_ >= search.best_score_ - 0.01  # of which a prior of one row takes a little
-    assert search.weights_.sum() == pytest.approx(1.0)
+    assert search.left_out_log_loss_ == pytest.approx(log_loss(y, search.left_out_proba_))
+    assert search.left_out_error_ == np.mean(search.classes_[search.left_out_proba_.argmax(axis=1)] != y)
+    assert 0.5 < search.weights_.sum() < 2.0
     assert search.weights_.min() > 0.01
     assert 1 < len(search.estimators_) < 12
     parts = zip(search.weights_, search.estimators_, strict=True)
     mixed = np.exp(sum(w * model.predict_log_proba(X) for w, model in parts))
+    mixed *= np.mean(y[:, None] == search.classes_, axis=0) ** (1.0 - search.weights_.sum())
     mixed /= mixed.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(search.predict_proba(X), mixed)
     np.testing.assert_array_equal(search.predict(X), search.classes_[mixed.argmax(axis=1)])
@@ -278,9 +285,7 @@ def test_leave_one_out_probabilities_serve_a_reject_option():
         assert model.coverage_ >= 0.8
         proba = model.estimator_.left_out_proba_
         np.testing.assert_allclose(proba.sum(axis=1), 1.0)
-        score = -log_loss(y, proba)
-        fitted = model.estimator_
-        assert score == pytest.approx(fitted.stack_score_ if combine == "stack" else fitted.best_score_)
+        assert log_loss(y, proba) == pytest.approx(model.estimator_.left_out_log_loss_)
 
 
 def test_a_search_without_a_gradient_leaves_its_start():
@@ -353,7 +358,8 @@ def test_rows_of_weight_zero_are_absent_whatever_their_label(label):
     expected = clone(search).fit(X, y)
     rows, labels = np.vstack([X, X[:1]]), np.append(y, label)
     found = search.fit(rows, labels, sample_weight=np.append(np.ones(len(y)), 0.0))
-    assert found.stack_score_ == pytest.approx(expected.stack_score_)
+    assert found.left_out_log_loss_ == pytest.approx(expected.left_out_log_loss_)
+    assert found.left_out_error_ == expected.left_out_error_
     np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-9)
 
 
@@ -361,5 +367,53 @@ def test_a_second_fit_forgets_the_first():
     X, y = noisy()
     search = BayesSVCSearch(BayesSVC(), GRID, combine="stack").fit(X, y)
     search.set_params(combine="best", refit=False).fit(X, y)
-    assert not hasattr(search, "stack_score_")
+    assert not hasattr(search, "left_out_log_loss_")
     assert not hasattr(search, "estimators_")
+
+
+@pytest.mark.parametrize("criterion", ["left_out_log_loss", "left_out_error"])
+def test_each_fold_is_told_by_the_setting_that_the_others_choose(criterion):
+    X, y = noisy(n=90)
+    search = BayesSVCSearch(BayesSVC(), GRID, criterion=criterion).fit(X, y)
+    numbers = (y > 0).astype(int)
+    model = BayesSVC().fit(X, y)
+    machine = model._machine(X, y, None)
+    leaving = strata(machine)
+    shares = leaving.row_means(leaving.part_shares(10), np.zeros((90, 10)))
+    losses, probas = [], []
+    for parameters in ParameterGrid(GRID):
+        every, few = (BayesSVC(**parameters, leave_out=what).fit(X, y) for what in ("strata", 5))
+        probas.append(every.left_out_proba_)
+        if criterion == "left_out_error":
+            losses.append(every.left_out_.predicted != numbers)
+        else:
+            own = [one.left_out_proba_[np.arange(90), numbers] for one in (every, few)]
+            losses.append(-np.log(own).mean(axis=0))
+    told = np.zeros((90, 2))
+    for own in shares.T:
+        told += own[:, None] * probas[int((np.array(losses) @ (1.0 - own)).argmin())]
+    np.testing.assert_allclose(search.left_out_proba_, told, atol=1e-9)
+    if criterion == "left_out_error":
+        assert search.left_out_error_ >= -search.best_score_
+
+
+def test_what_is_told_of_a_choice_on_noise_is_that_there_is_nothing_to_know():
+    """The best of many settings seems better than chance; what is told of it does not."""
+    random = np.random.default_rng(0)
+    grid = {"gamma": list(np.geomspace(0.01, 10, 7)), "C": [0.1, 1.0, 10.0]}
+    seeming, told = [], []
+    for _ in range(8):
+        X, y = random.normal(size=(40, 3)), random.permutation(np.arange(40) % 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            search = BayesSVCSearch(BayesSVC(), grid, criterion="left_out_error").fit(X, y)
+        seeming.append(-search.best_score_)
+        told.append(search.left_out_error_)
+    assert np.mean(seeming) < 0.42
+    assert np.mean(told) > 0.45
+
+
+def test_a_criterion_that_is_no_mean_over_rows_tells_the_best_as_it_is():
+    X, y = noisy()
+    search = BayesSVCSearch(BayesSVC(), GRID, criterion="evidence").fit(X, y)
+    np.testing.assert_array_equal(search.left_out_proba_, search.best_estimator_.left_out_proba_)
