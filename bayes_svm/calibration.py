@@ -223,7 +223,7 @@ def fit_sigmoid(
     slope = float(np.exp(parameters[0])) / spread
     # From the slope's logarithm, and the offset at the mean, to the scale of the values.
     back = np.array([[slope, 0.0], [-mean * slope, 1.0]])
-    covariance = back @ np.linalg.inv(posterior.expected_hessian(parameters)) @ back.T
+    covariance = back @ np.linalg.pinv(posterior.expected_hessian(parameters), hermitian=True) @ back.T
     return SigmoidLink(
         slope=slope,
         offset=float(parameters[1] - slope * mean),

@@ -22,10 +22,10 @@ Indices = NDArray[np.intp]
 
 STRENGTHS = np.array([100.0, 30.0, 10.0, 3.0, 1.0])  # of the penalty, the largest first
 TEMPER = 0.25  # of the likelihood by which they are averaged
-MOST_PARAMETERS = 1500  # of a link in which every class reads all others: 27 classes
+MOST_PARAMETERS = 500  # of a link in which every class reads all others: 15 classes
 LARGEST = 50.0  # log-odds that are told from larger ones
 BLOCK_BYTES = 2**25  # of the products that a Hessian is summed from
-CONVERGED = 1e-12  # of the loss: what a Newton step gains, after which one more is the last
+CONVERGED = 1e-12  # of loss and weight: what a Newton step gains, after which one more is the last
 SHORTEST = 1e-10  # share of a Newton step that is tried
 
 
@@ -45,7 +45,7 @@ class JointLink:
         Of every class the coefficients of its features, the last being b.
     columns : array of int of shape (n_classes, n_features)
         Which features each class reads, numbered as :math:`\log \sigma(z)` of every class,
-        :math:`\log \sigma(-z)` of every class, and 1: all of them, or, of more than 27 classes, its own.
+        :math:`\log \sigma(-z)` of every class, and 1: all of them, or, of more than 15 classes, its own.
     strength : float
         :math:`\lambda` of the penalty; see :func:`fit_joint`.
     covariance : array of shape (n_classes * n_features, n_classes * n_features)
@@ -113,7 +113,7 @@ class JointLink:
 
 
 def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointLink, Array]:
-    r"""Fit the joint link to left-out log-odds, and say what it is worth on values it was not fitted to.
+    r"""Fit the joint link to left-out log-odds, and again without each fold of them.
 
     .. math:: \min_{V, U, b} \; - \sum_i w_i \log p_{i, y_i}
               + \lambda \left( |V - I|^2 + |U + I|^2 + |b|^2 \right)
@@ -259,13 +259,13 @@ class _Penalised:
     def minimum(self, strength: float, theta: Array, weight: Array | None = None) -> tuple[Array, bool]:
         """The weights of least penalised loss, by Newton's method from given ones; whether it ended."""
         weight = self.weight if weight is None else weight
-        loss = self.loss(strength, theta, weight)
+        loss, floor = self.loss(strength, theta, weight), float(weight.sum())
         for _ in range(100):
             gradient, hessian = self.derivatives(theta, weight)
             gradient += 2.0 * strength * (theta - self.centre).ravel()
             step = cho_solve(self._factor_of(hessian, strength), gradient)
             gain = float(gradient @ step)
-            last, length = gain <= CONVERGED * loss, 1.0
+            last, length = gain <= CONVERGED * (loss + floor), 1.0
             while length > SHORTEST:
                 trial = theta - length * step.reshape(theta.shape)
                 trial_loss = self.loss(strength, trial, weight)
@@ -273,7 +273,7 @@ class _Penalised:
                     break
                 length /= 2.0
             if length <= SHORTEST:
-                return theta, gain <= np.sqrt(CONVERGED) * loss  # the loss is known no better
+                return theta, gain <= np.sqrt(CONVERGED) * (loss + floor)  # the loss is known no better
             theta, loss = trial, trial_loss
             if last:
                 return theta, True

@@ -43,7 +43,8 @@ LINK_NAMES = ("moderated", "sigmoid", "kwok", "hinge", "clipped", "dumais")
 UNFITTED = ("kwok", "hinge", "clipped")
 LITTLE, SHARE = 0.01, 0.05  # quantile of the training points' information, and share of it: see ModeratedLink
 OUTLIER = 1.0  # copies of rows that may be outliers, however few rows there are
-FRINGE = 5.0  # rows whose labels say where the moderated log-odds go
+FRINGE = 5.0  # rows whose labels say where the moderated log-odds go,
+MOST_CERTAIN = float(np.log(FRINGE + 1.0))  # never beyond what Laplace's rule makes of them
 DIGITS = 6  # of the logarithm of an information that count
 NODES, WEIGHTS = (part[5:] for part in np.polynomial.legendre.leggauss(10))  # the positive ones
 SMALL = 0.1  # decision values, in units of the larger of 1 and s, whose log-odds are integrated
@@ -128,7 +129,8 @@ class ModeratedLink:
             known = information[np.isfinite(information) & (information > 0)]
             little = known.min() if len(known) else 0.0
         away = _limit(information, positive, weight) - boundary
-        return cls(sigmoid, SHARE * float(little), boundary + scale / OFFSET * away)
+        limit = float(np.clip(boundary + scale / OFFSET * away, -MOST_CERTAIN, MOST_CERTAIN))
+        return cls(sigmoid, SHARE * float(little), limit)
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
         """The sigmoid's log-odds and the limit, mixed; without a reading they are the sigmoid's."""
@@ -474,8 +476,7 @@ def winner_log_probabilities(log_odds: Array) -> Array:
     more = np.flatnonzero(own > shares[rows, top])
     found = shares.copy()
     found[more, top[more]] = -np.inf
-    with np.errstate(divide="ignore"):
-        rest = np.log(-np.expm1(own[more]))
+    rest = log_expit(-log_odds[more, top[more]])
     found[more] += (rest - logsumexp(found[more], axis=1))[:, None]
     found[more, top[more]] = own[more]
     return found

@@ -26,6 +26,7 @@ from bayes_svm.machine import checked_weights
 from bayes_svm.mixture import log_shares, pooled, stacking_weights
 from bayes_svm.parameter_space import Space
 from bayes_svm.trials import (
+    LEAST,
     Data,
     Trial,
     by_kernel,
@@ -59,7 +60,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     than the arithmetic mixture.
 
     What is told of the choice accounts for it: the choice, or the weights, are made anew without each of
-    ten parts of the strata, and the rows of this part are told by that.
+    up to ten parts of the strata, and the rows of this part are told by that.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         else from the middle.
     criterion : str, default="left_out_log_loss"
         * "left_out_log_loss": log loss of the left-out probabilities, of ``leave_out="strata"`` the mean
-          of that and of the one with five strata. The link's own parameters have
+          of that and of the one with five strata, if there are more. The link's own parameters have
           seen them: it flatters a flexible link, such as an isotonic regression.
         * "left_out_error": the share of rows that ``predict`` gets wrong when they are left out.
         * "evidence": :func:`bayes_svm.log_evidence`, whose gradient ``param_space`` follows.
@@ -116,7 +117,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Logarithms of the classes' shares.
     left_out_proba_ : array of shape (n_samples, n_classes)
         Left-out probabilities of the model or the mixture. Of each row they are those of the setting, or
-        the mixture, chosen by the rows of the other nine of ten parts of the strata; with a criterion that is
+        the mixture, chosen without its part of the strata; with a criterion that is
         no mean over the rows ("evidence", "span", "xi_alpha", "class_similarity") those of the best.
     left_out_log_loss_, left_out_error_ : float
         Mean log loss, and share of wrong predictions, of these probabilities.
@@ -320,21 +321,24 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.base_ = log_shares(numbers, weight, n_classes)
         self.estimators_, self.weights_ = [best], np.ones(1)
         fitted = [trial for trial in trials if trial.logs is not None]
+        wrong = None
         if self.combine == "stack":
             told, weights = _stacked(fitted, numbers, weight, self.base_, trials[self.best_index_].shares)
             kept = np.flatnonzero(weights)
             self.estimators_ = [fitted[k].model for k in kept]
             self.weights_ = weights[kept]
         elif trials[self.best_index_].losses is not None:
-            told = _chosen(fitted, weight, trials[self.best_index_])
+            told, wrong = _chosen(fitted, numbers, weight, trials[self.best_index_])
         else:
             told = last_step(best).left_out_proba_
         costs = np.array([last_step(model).class_weight_ for model in self.estimators_])
-        self.class_weight_ = np.exp(self.weights_ @ np.log(costs) / self.weights_.sum())
+        pooled_costs = np.exp(self.weights_ @ np.log(costs) / self.weights_.sum())
+        self.class_weight_ = costs[0] if len(costs) == 1 else pooled_costs
         self.left_out_proba_ = told
-        own = np.clip(told[np.arange(len(numbers)), numbers], np.finfo(float).tiny, 1.0)
+        own = np.clip(told[np.arange(len(numbers)), numbers], LEAST, 1.0)
         self.left_out_log_loss_ = -float(np.average(np.log(own), weights=weight))
-        wrong = decided(told, self.class_weight_) != numbers
+        if wrong is None:
+            wrong = decided(told, self.class_weight_) != numbers
         self.left_out_error_ = float(np.average(wrong, weights=weight))
         self.classes_ = best.classes_
         for name in ("n_features_in_", "feature_names_in_"):
@@ -408,17 +412,22 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise AttributeError("refit=False keeps no model to predict with: set refit=True.")
 
 
-def _chosen(trials: list[Trial], weight: Array, best: Trial) -> Array:
-    """Left-out probabilities of the settings that are the best without each fold, each for its rows."""
+def _chosen(
+    trials: list[Trial], numbers: NDArray[np.intp], weight: Array, best: Trial
+) -> tuple[Array, Array]:
+    """What the settings that are the best without each fold say of its rows: probabilities, and errors."""
     assert best.logs is not None
     assert best.shares is not None
     losses = np.array([trial.losses for trial in trials])
     told = np.where(best.shares.sum(axis=1, keepdims=True) > 0.0, 0.0, np.exp(best.logs))
+    wrong = np.zeros(len(numbers))
     for own in best.shares.T:
         trial = trials[int((losses @ (weight * (1.0 - own))).argmin())]
         assert trial.logs is not None
-        told += own[:, None] * np.exp(trial.logs)
-    return told
+        proba = np.exp(trial.logs)
+        told += own[:, None] * proba
+        wrong += own * (decided(proba, last_step(trial.model).class_weight_) != numbers)
+    return told, wrong
 
 
 def _stacked(

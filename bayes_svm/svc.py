@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -53,6 +54,7 @@ __all__ = ["BayesSVC"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+EQUAL = 1e-9  # relative difference of class weights that is rounding
 FOLDS = 10  # of the strata, by whose left-out values a joint link is judged
 SKETCH = 256  # active points that the posterior of a moderated link keeps
 
@@ -182,8 +184,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         in. Of a row that stands for copies in several strata, the mean.
     left_out_proba_ : array of shape (n_samples, n_classes)
         The link's probabilities at these values. The joint link of several classes has so many
-        parameters that a row's own probabilities are by the link fitted to nine of ten parts of the
-        strata, those that the row is not in.
+        parameters that a row's own probabilities are by the link fitted without its part of the
+        strata, of which there are ten, or as many as strata.
     left_out_ : LeaveOneOut
         The same values with their status and exactness, and what :meth:`predict` would have said of
         each row: the error, recall, precision and F1 of that.
@@ -392,10 +394,13 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         links = fit_links(self.link, values, *parts, self.smoothing, about, self.class_weight_, scales)
         self.link_ = links[0] if machine.n_problems == 1 else links
         self.left_out_decision_values_ = found.decision_values
+        several, formula = machine.n_problems > 1, isinstance(self.link, str) and self.link in UNFITTED
+        winner = self.multiclass == "winner" or (self.multiclass == "joint" and formula)
+        self._winner = several and winner and np.ptp(self.class_weight_) <= EQUAL * self.class_weight_.max()
         self.joint_link_: JointLink | None = None
-        if machine.n_problems > 1 and self.multiclass == "joint" and not self._unfitted:
+        if several and self.multiclass == "joint" and not formula:
             z = class_log_odds(unmoderated(links), values, None)
-            self.joint_link_, crossed = fit_joint(z, *parts, leaving.part_shares(FOLDS))
+            self.joint_link_, crossed = fit_joint(z, *parts, leaving.part_shares(FOLDS, machine))
         self.left_out_proba_ = proba = np.exp(self._log_proba_of(found.decision_values, reading))
         if self.joint_link_ is not None:
             logs = log_probabilities(moderated_log_odds(links, crossed, about))
@@ -591,8 +596,12 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     @staticmethod
     def _offset_scales(machine: Machine, solutions: list[DualSolution]) -> list[float]:
         """Of every machine the scale of the prior of its sigmoid's offset."""
-        # Of a precomputed kernel the columns are not known.
-        n_columns = 1 if machine.kernel.precomputed else machine.X.shape[1]
+        n_columns = 1  # of a precomputed kernel they are not known
+        if not machine.kernel.precomputed:
+            largest, smallest = (extreme(axis=0) for extreme in (machine.X.max, machine.X.min))
+            if sparse.issparse(machine.X):
+                largest, smallest = largest.toarray(), smallest.toarray()
+            n_columns = max(1, int(np.count_nonzero((largest != 0) | (smallest != 0))))
         ratio = float(machine.weight.sum()) / n_columns
         return [offset_scale(one.label, one.alpha, one.bound, ratio) for one in solutions]
 
@@ -625,19 +634,11 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             log_odds = self.joint_link_.log_odds(class_log_odds(unmoderated(self._links), values, None))
             return log_probabilities(moderated_log_odds(self._links, log_odds, reading))
         log_odds = class_log_odds(self._links, values, reading)
-        winner = self.multiclass == "winner" or (self.multiclass == "joint" and self._unfitted)
-        if values.ndim == 1 or not winner or np.ptp(self.class_weight_) > 0.0:
-            return log_probabilities(log_odds)
-        return winner_log_probabilities(log_odds)
+        return winner_log_probabilities(log_odds) if self._winner else log_probabilities(log_odds)
 
     @property
     def _links(self) -> list[Link]:
         return self.link_ if isinstance(self.link_, list) else [self.link_]
-
-    @property
-    def _unfitted(self) -> bool:
-        """Whether the link is a formula."""
-        return isinstance(self.link, str) and self.link in UNFITTED
 
     def _report_fit(self, solutions: list[DualSolution]) -> None:
         for k, solution in enumerate(solutions):

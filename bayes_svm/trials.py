@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from bayes_svm.svc import BayesSVC
 from bayes_svm.xi_alpha import span_estimate, xi_alpha
 
 __all__ = [
+    "LEAST",
     "Data",
     "Trial",
     "by_kernel",
@@ -151,8 +153,10 @@ def try_same_kernel(
                 few = clone(model)
                 few.class_weight_ = model.class_weight_
                 fewer = strata(machine, FEW) if numbers is None else strata_of_groups(machine, numbers, FEW)
-                losses += _losses(few._fit(machine, fewer, numbers, optima), machine, criterion)
-                losses /= 2.0
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)  # of a link that nobody uses
+                    few._fit(machine, fewer, numbers, optima)
+                losses = (losses + _losses(few, machine, criterion)) / 2.0
             # Where there is no optimum, what is found depends on where the solver starts.
             starts = optima if machine.convex else None
             if criterion in ROW_BY_ROW:
@@ -161,7 +165,7 @@ def try_same_kernel(
                 score = _score(model, Data(X, y, sample_weight), criterion)
         with np.errstate(divide="ignore"):
             logs = np.log(model.left_out_proba_)
-        of_parts = leaving.part_shares(FOLDS)
+        of_parts = leaving.part_shares(FOLDS, machine)
         shares = leaving.row_means(of_parts, np.zeros((len(logs), of_parts.shape[1])))
         seconds = time.perf_counter() - started
         kept = losses if criterion in ROW_BY_ROW else None

@@ -1,6 +1,9 @@
+import warnings
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -171,3 +174,29 @@ def test_columns_that_say_nothing_leave_the_boundary_where_the_machine_has_it():
     assert abs(at_zero) < 0.02
     narrow = BayesSVC(kernel="precomputed").fit(X @ X.T, y)  # whose columns nobody knows
     assert abs(narrow.link_.log_odds(np.zeros(1))[0]) > abs(at_zero)
+
+
+def test_columns_of_zeros_are_no_columns():
+    random = np.random.default_rng(2)
+    X = random.normal(size=(120, 4))
+    y = (X[:, 0] + 0.7 * random.normal(size=120) > 1).astype(int)
+    wide = sparse.hstack([sparse.csr_matrix(X), sparse.csr_matrix((120, 5000))]).tocsr()
+    model, same = (BayesSVC(gamma=0.1, class_weight="balanced").fit(one, y) for one in (X, wide))
+    np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(wide), atol=1e-9)
+
+
+def test_far_away_no_class_weight_makes_a_wide_machine_surer_than_six_to_one():
+    random = np.random.default_rng(1)
+    y = np.arange(40) % 2
+    X = random.normal(size=(40, 400))
+    X[:, 0] += 4 * y
+    model = BayesSVC(C=1000, gamma=1e-4, class_weight={0: 1, 1: 1000}).fit(X, y)
+    assert model.predict_proba(np.full((1, 400), 1e4)).max() <= 6 / 7 + 1e-6
+
+
+def test_weights_next_to_nothing_leave_the_priors():
+    X, y = np.random.default_rng(6).normal(size=(24, 2)), np.arange(24) % 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = BayesSVC().fit(X, y, np.full(24, 1e-9))
+    assert np.isfinite(model.predict_proba(X)).all()

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit, log_expit, log_softmax, logit, softmax
+from sklearn.isotonic import IsotonicRegression
 
 from bayes_svm import BayesSVC, RejectOptionClassifier
 from bayes_svm.joint import STRENGTHS, JointLink, fit_joint
-from bayes_svm.leave_one_out.leaving import Leaving
+from bayes_svm.leave_one_out.leaving import strata
 from bayes_svm.links import log_probabilities, winner_log_probabilities
 
 random = np.random.default_rng(0)
@@ -90,14 +91,18 @@ def test_weights_are_repeated_rows_in_any_order():
 
 
 def test_equal_strata_are_dealt_to_the_folds_like_different_ones():
-    times = np.array([3.0, 25.0, 1.0, 2.0])
-    nothing, case = np.empty(0), np.array([0, 0, 1, 2, 3])
-    leaving = Leaving(nothing, nothing, case, nothing, nothing, nothing, times)
-    strata = np.repeat(np.arange(4), times.astype(int))
-    for number, n_folds in ((10, 10), (40, 31)):
-        dealt = np.zeros((4, n_folds))
-        np.add.at(dealt, (strata, np.arange(31) % n_folds), 1.0)
-        np.testing.assert_allclose(leaving.part_shares(number), (dealt / times[:, None])[case], atol=1e-15)
+    X, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
+    weight = np.array([7.0, 8, 9, 7, 3, 11, 2, 15])
+    machine = BayesSVC()._machine(X, y, weight)
+    leaving = strata(machine)
+    assert leaving.times.sum() == 31
+    assert leaving.times.max() > 1
+    for number in (10, 40):
+        shares = leaving.part_shares(number, machine)
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+        of_case = shares[np.unique(leaving.case, return_index=True)[1]]
+        strata_of_fold = np.bincount(np.arange(31) % min(number, 31))
+        np.testing.assert_allclose(np.sort(leaving.times @ of_case), np.sort(strata_of_fold))
     # Of three equal cases the folds hold what they hold of one case that stands for three.
     apart, _ = fit_joint(
         np.tile(Z, (3, 1)), np.tile(Y, 3), np.ones(3 * N), np.eye(3)[np.repeat(np.arange(3), N)]
@@ -237,3 +242,50 @@ def test_far_from_the_data_the_joint_link_goes_to_the_limits_of_the_classes(thre
     limits = np.array([[link.limit for link in model.link_]])
     expected = np.exp(log_probabilities(limits))
     np.testing.assert_allclose(model.predict_proba(np.array([[1e3, -1e3]])), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("leave_out", ["strata", "rows", 4])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_neither_the_order_of_the_rows_nor_the_names_of_groups_count(three_classes, leave_out, grouped):
+    X, y = three_classes
+    groups = np.arange(80) // 2 if grouped else None
+    order = random.permutation(80)
+    model = BayesSVC(leave_out=leave_out).fit(X, y, groups=groups)
+    renamed = random.permutation(40)[groups[order]] if grouped else None
+    again = BayesSVC(leave_out=leave_out).fit(X[order], y[order], groups=renamed)
+    np.testing.assert_allclose(model.predict_proba(X), again.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(model.left_out_proba_[order], again.left_out_proba_, atol=1e-9)
+
+
+def test_class_weights_that_differ_by_rounding_are_equal():
+    y = np.repeat([0, 1, 2], 10)
+    X = random.normal(size=(30, 2)) + np.array([[0, 0], [1.5, 0], [0, 1.5]])[y]
+    weight = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.1])
+    order = np.concatenate([np.arange(20), 20 + np.argsort(weight, kind="stable")])
+    fits = [
+        BayesSVC(link="hinge", class_weight="balanced").fit(X[rows], y[rows], np.tile(weight, 3)[rows])
+        for rows in (np.arange(30), order)
+    ]
+    np.testing.assert_allclose(fits[0].predict_proba(X), fits[1].predict_proba(X), atol=1e-9)
+
+
+def test_a_link_that_is_where_it_should_be_has_converged(three_classes):
+    X, y = three_classes
+    far = 10.0 * np.eye(3)[np.searchsorted([3, 5, 7], y)] + 0.1 * np.column_stack([X, X[:, 0]])
+    model = BayesSVC(link=IsotonicRegression(out_of_bounds="clip")).fit(far, y)
+    assert model.left_out_.error == 0.0
+    heavy = BayesSVC(C=1e-6).fit(X, y, np.full(80, 1e6))
+    assert np.isfinite(heavy.predict_proba(X)).all()
+
+
+def test_what_a_model_says_is_settled_when_it_is_fitted(three_classes):
+    X, y = three_classes
+    model = BayesSVC(link="hinge").fit(X, y)
+    before = model.predict_proba(X)
+    np.testing.assert_array_equal(model.set_params(multiclass="normalise").predict_proba(X), before)
+
+
+def test_the_winner_has_no_underflow():
+    logs = winner_log_probabilities(np.array([[2000.0, 1500.0, -1.0]]))
+    shares = np.log(np.array([1.0, expit(-1.0)]) / (1.0 + expit(-1.0)))
+    np.testing.assert_allclose(logs, [[0.0, *(shares - 2000.0)]], rtol=1e-12)

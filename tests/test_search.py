@@ -379,7 +379,7 @@ def test_each_fold_is_told_by_the_setting_that_the_others_choose(criterion):
     model = BayesSVC().fit(X, y)
     machine = model._machine(X, y, None)
     leaving = strata(machine)
-    shares = leaving.row_means(leaving.part_shares(10), np.zeros((90, 10)))
+    shares = leaving.row_means(leaving.part_shares(10, machine), np.zeros((90, 10)))
     losses, probas = [], []
     for parameters in ParameterGrid(GRID):
         every, few = (BayesSVC(**parameters, leave_out=what).fit(X, y) for what in ("strata", 5))
@@ -417,3 +417,28 @@ def test_a_criterion_that_is_no_mean_over_rows_tells_the_best_as_it_is():
     X, y = noisy()
     search = BayesSVCSearch(BayesSVC(), GRID, criterion="evidence").fit(X, y)
     np.testing.assert_array_equal(search.left_out_proba_, search.best_estimator_.left_out_proba_)
+
+
+def test_with_class_weights_in_the_grid_each_fold_is_decided_by_its_own():
+    random = np.random.default_rng(13)
+    X = random.normal(size=(40, 2))
+    y = (X[:, 0] + random.normal(size=40) > 0.3).astype(int)
+    grid = {"class_weight": [{0: 1, 1: 1}, {0: 1, 1: 1.7}, {0: 1.7, 1: 1}]}
+    search = BayesSVCSearch(BayesSVC(), grid, criterion="left_out_error").fit(X, y)
+    fits = [BayesSVC(class_weight=one).fit(X, y) for one in grid["class_weight"]]
+    wrong = np.array([one.left_out_.predicted != y for one in fits])
+    machine = fits[0]._machine(X, y, None)
+    leaving = strata(machine)
+    shares = leaving.row_means(leaving.part_shares(10, machine), np.zeros((40, 10)))
+    told = sum(own @ wrong[int((wrong @ (1.0 - own)).argmin())] for own in shares.T) / 40
+    assert search.left_out_error_ == pytest.approx(told)
+    assert search.left_out_error_ >= -search.best_score_
+
+
+def test_the_log_loss_told_has_the_bound_of_the_criterion():
+    random = np.random.default_rng(4)
+    y = np.arange(30) % 3
+    X = random.normal(size=(30, 3)) + 1.2 * random.normal(size=(3, 3))[y]
+    search = BayesSVCSearch(BayesSVC(link="clipped"), {"C": [10.0]}).fit(X, y)
+    own = search.left_out_proba_[np.arange(30), y]
+    assert search.left_out_log_loss_ == pytest.approx(-np.log(np.maximum(own, np.finfo(float).eps)).mean())

@@ -71,8 +71,10 @@ class Leaving:
         copies = np.bincount(self.part_kind, weights=self.copies, minlength=len(self.row))
         return np.asarray(of_kind[self.part_kind] * (self.copies / copies[self.part_kind]))
 
-    def part_shares(self, number: int) -> Array:
+    def part_shares(self, number: int, machine: Machine) -> Array:
         """Which share of each part is in each of some folds, to which the cases are dealt in turn.
+
+        The order of the cases follows from what their rows hold, not from the order of these.
 
         Returns
         -------
@@ -80,10 +82,17 @@ class Leaving:
             With as many folds as cases, if these are fewer; equal cases count as often as they are.
         """
         number = int(min(number, self.times.sum()))
-        ends = np.append(0.0, np.cumsum(self.times))
+        rows = self.part_row
+        by_content = np.lexsort((self.removed, content_rank(machine)[machine.row_of[rows]], machine.y[rows]))
+        first = np.empty(len(self.times))
+        first[self.case[by_content[::-1]]] = np.arange(len(rows))[::-1]  # of a case, its first part's place
+        order = np.argsort(first, kind="stable")
+        ends = np.append(0.0, np.cumsum(self.times[order]))
         # Of the first e cases the fold f has as many as there are numbers f, f + number, ... below e.
         dealt = [np.floor((ends - fold + number - 1) / number) for fold in range(number)]
-        return np.asarray((np.diff(dealt, axis=1).T / self.times[:, None])[self.case])
+        shares = np.empty((len(self.times), number))
+        shares[order] = np.diff(dealt, axis=1).T / self.times[order, None]
+        return shares[self.case]
 
     @property
     def part_each(self) -> bool:
