@@ -255,8 +255,12 @@ def test_metadata_is_routed():
 def test_precomputed_kernels_are_split_on_both_sides():
     X, y = load_iris(return_X_y=True)
     gram = X @ X.T
-    # Rows alone: which rows form a stratum follows from what they hold, features or kernel values.
-    linear, pre = (BayesSVC(kernel=kernel, leave_out="rows") for kernel in ("linear", "precomputed"))
+    # Rows alone, no folds of them: which rows form a stratum or a fold follows from what they hold,
+    # features or kernel values.
+    linear, pre = (
+        BayesSVC(kernel=kernel, leave_out="rows", multiclass="normalise")
+        for kernel in ("linear", "precomputed")
+    )
     options = {"target_coverage": 0.8, "cv": 0.3}
     a = RejectOptionClassifier(linear, **options).fit(X, y)
     b = RejectOptionClassifier(pre, **options).fit(gram, y)
