@@ -19,9 +19,8 @@ from threadpoolctl import threadpool_limits
 from bayes_svm import BayesSVC, BayesSVCSearch
 from validation._common import Page, geometric_mean, parse, parser_for, read_ida, table
 from validation._common import progress as say
-from validation._sets import halves_of
 from validation.links import losses
-from validation.probabilities import FEW, first_few
+from validation.probabilities import first_few
 
 ABOUT = """\
 Test log loss, error and seconds of `BayesSVCSearch` by every criterion, of its mixture, and of
@@ -31,21 +30,12 @@ same grid: C = 0.1, 1, 10, 100, 1000 and gamma = 1/d times 1/16, 1/4, 1, 4. *5-f
 [0.001, 10] (at most 60 settings); *length scales* one scale per feature in [0.1, 100], by the evidence.
 13 IDA sets, random splits (`train_rand`, `test_rand`, at most 3000 test points), standardised by the training
 part; the first 60 training points, and training parts as given. Tables show geometric means over the sets
-of the mean over the splits, relative to GridSearchCV. One thread each; models timed in turn, once.
-
-*Told* beside *true*: mean log loss, and error, that the search says of itself (`left_out_log_loss_`,
-`left_out_error_`, which account for the choice), over that on test data; *as it seems* are the left-out
-probabilities of the setting chosen. Geometric means over the sets of the ratio of the means over the splits.
-The first 60 training points, and the first 200, or all where there are fewer; the grid of 5 x 4 settings,
-and of 4 x 4, without C = 1000. What is averaged in the criterion, and the sharpness of the mixture, were
-chosen on banana, breast-cancer, german, image, ringnorm, thyroid and titanic; *put aside* are the others."""
+of the mean over the splits, relative to GridSearchCV. One thread each; models timed in turn, once."""
 
 GRID_C, GRID_GAMMA = (0.1, 1.0, 10.0, 100.0, 1000.0), (1 / 16, 1 / 4, 1.0, 4.0)
-TOLD_GRIDS = {"5 x 4": GRID_C, "4 x 4": GRID_C[:4]}
 USUAL, CHOICE = "GridSearchCV + calibration", "5-fold choice, one fit"
 CRITERIA = ("left_out_log_loss", "left_out_error", "evidence", "span", "xi_alpha")
 MOST_TEST = 3000
-MORE = 200
 
 
 def searches(d: int) -> dict[str, BayesSVCSearch]:
@@ -95,60 +85,6 @@ def one_case(data: str, name: str, split: int, few: bool) -> dict[str, tuple[flo
     seconds = f"{found[USUAL][1]:.1f} s, {found['left_out_log_loss'][1]:.2f} s"
     say(f"{name}, split {split}, n = {len(y)}: {seconds}")
     return result
-
-
-def told_case(
-    data: str, name: str, split: int, n: int, grid: tuple[float, ...]
-) -> dict[str, tuple[float, ...]]:
-    """Of the choice and the mixture: log loss told, as it seems and true, error told and true."""
-    z = read_ida(data, name)
-    rows, test = z["train_rand"][split].astype(int), z["test_rand"][split].astype(int)[:MOST_TEST]
-    rows = first_few(rows, z["y"]) if n == FEW else rows[:n]
-    scaler = StandardScaler().fit(z["X"][rows])
-    X, X_test = scaler.transform(z["X"][rows]), scaler.transform(z["X"][test])
-    y, y_test = z["y"][rows].astype(int), z["y"][test].astype(int)
-    settings = {"C": list(grid), "gamma": [g / X.shape[1] for g in GRID_GAMMA]}
-    found = {}
-    with threadpool_limits(1):
-        for way, combine in (("chosen", "best"), ("mixture", "stack")):
-            model, _ = timed(BayesSVCSearch(BayesSVC(), settings, combine=combine), X, y)
-            seems = losses(model.best_estimator_.left_out_proba_[:, 1], y)[0]
-            true = losses(model.predict_proba(X_test)[:, 1], y_test)[0]
-            wrong = float(np.mean(model.predict(X_test) != y_test))
-            found[way] = (model.left_out_log_loss_, seems, true, model.left_out_error_, wrong)
-    return found
-
-
-def told_table(args: argparse.Namespace, n: int, splits: int) -> str:
-    rows = []
-    for title, grid in TOLD_GRIDS.items():
-        cases = [(name, split) for name in args.sets for split in range(splits)]
-        results = Parallel(n_jobs=args.jobs)(
-            delayed(told_case)(args.data, name, split, n, grid) for name, split in cases
-        )
-        for way in ("chosen", "mixture"):
-            means = {
-                name: np.mean(
-                    [one[way] for (case, _), one in zip(cases, results, strict=True) if case == name], axis=0
-                )
-                for name in args.sets
-            }
-            for part, names in halves_of(args.sets):
-                values = np.array([means[name] for name in names])
-                ratio = values[:, 0] / values[:, 2]
-                low, high = int(ratio.argmin()), int(ratio.argmax())
-                seems = f"{geometric_mean(values[:, 1] / values[:, 2]):.3f}" if way == "chosen" else "–"
-                rows.append(
-                    [title, way, part, f"{geometric_mean(ratio):.3f}", f"{ratio[low]:.2f} ({names[low]})",
-                     f"{ratio[high]:.2f} ({names[high]})", seems,
-                     f"{100 * values[:, 3].mean():.2f} %", f"{100 * values[:, 4].mean():.2f} %"]
-                )  # fmt: skip
-        say(f"told, n = {n}, grid {title}: done")
-    head = (
-        "grid", "way", "sets", "log loss told / true", "lowest", "highest", "as it seems / true",
-        "error told", "true",
-    )  # fmt: skip
-    return table(head, rows, left=3)
 
 
 def all_cases(args: argparse.Namespace, few: bool, splits: int) -> dict[str, list[dict]]:
@@ -210,11 +146,6 @@ def main() -> None:
         results = all_cases(args, few, splits)
         page.add(f"## {title}", f"Splits of each set: {splits}.", summary(results))
         page.add("Mean test log loss:", every_set(results))
-    for n in (FEW, MORE):
-        if args.splits > 0:
-            page.add(
-                f"## Told and true: {n} training points", f"Splits: {splits}.", told_table(args, n, splits)
-            )
     page.finish(args.output)
 
 
