@@ -48,9 +48,9 @@ changes. A linear machine is not moderated: on the sets chosen on 0.984 instead 
 prior of the sigmoid's offset is twice as wide, for leukemia's sake: on the sets chosen on that is a draw.
 With that prior 15 of the 102 settings were more than a point less accurate than SVC, by 5 points at worst.
 So where columns outnumber rows the offset now stays at the machine's boundary, unless the rarer class uses
-up its bounds (`bayes_svm.calibration.offset_scale`): settled on the sets chosen on, where the log loss
-rose from 0.981 to 0.983 of the rival's, when the accuracies of all sets had been seen. Pairs of classes of
-srbct and 40 + 40 pages of WebKB were looked at last."""
+up its bounds (`bayes_svm.calibration.offset_scale`). On the sets chosen on that costs 0.2 % of log loss. But
+no set here judged it from outside: the factor of the imbalance was raised for leukemia's sake and the least
+scale lowered for 40 + 40 pages of WebKB. For this rule *put aside* and *looked at last* are no test."""
 
 SIZES = [(d, *rows) for d in (500, 2000, 5000) for rows in ((20, 20), (30, 30), (35, 25), (45, 15))]
 KERNELS: dict[str, dict[str, Any]] = {
