@@ -60,7 +60,8 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     than the arithmetic mixture.
 
     What is told of the choice accounts for it: the choice, or the weights, are made anew without each of
-    up to ten parts of the strata, and the rows of this part are told by that.
+    up to ten parts of the strata, and the rows of this part are told by that, and by links that are
+    fitted without it.
 
     Parameters
     ----------
@@ -117,8 +118,9 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Logarithms of the classes' shares.
     left_out_proba_ : array of shape (n_samples, n_classes)
         Left-out probabilities of the model or the mixture. Of each row they are those of the setting, or
-        the mixture, chosen without its part of the strata; with a criterion that is
-        no mean over the rows ("evidence", "span", "xi_alpha", "class_similarity") those of the best.
+        the mixture, chosen without its part of the strata, by links fitted without this part too; with a
+        criterion that is no mean over the rows ("evidence", "span", "xi_alpha", "class_similarity") those
+        of the best.
     left_out_log_loss_, left_out_error_ : float
         Mean log loss, and share of wrong predictions, of these probabilities.
     class_weight_ : array of shape (n_classes,)
@@ -323,7 +325,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         fitted = [trial for trial in trials if trial.logs is not None]
         wrong = None
         if self.combine == "stack":
-            told, weights = _stacked(fitted, numbers, weight, self.base_, trials[self.best_index_].shares)
+            told, weights = _stacked(fitted, numbers, weight, self.base_, trials[self.best_index_])
             kept = np.flatnonzero(weights)
             self.estimators_ = [fitted[k].model for k in kept]
             self.weights_ = weights[kept]
@@ -416,33 +418,43 @@ def _chosen(
     trials: list[Trial], numbers: NDArray[np.intp], weight: Array, best: Trial
 ) -> tuple[Array, Array]:
     """What the settings that are the best without each fold say of its rows: probabilities, and errors."""
+    assert best.left_out is not None
     assert best.logs is not None
-    assert best.shares is not None
     losses = np.array([trial.losses for trial in trials])
-    told = np.where(best.shares.sum(axis=1, keepdims=True) > 0.0, 0.0, np.exp(best.logs))
+    shares = best.left_out.row_shares()
+    first = [int((losses @ (weight * (1.0 - own))).argmin()) for own in shares.T]
+    probas = {k: _crossed_proba(trials[k]) for k in set(first)}
+    told = np.where(shares.sum(axis=1, keepdims=True) > 0.0, 0.0, np.exp(best.logs))
     wrong = np.zeros(len(numbers))
-    for own in best.shares.T:
-        trial = trials[int((losses @ (weight * (1.0 - own))).argmin())]
-        assert trial.logs is not None
-        proba = np.exp(trial.logs)
-        told += own[:, None] * proba
-        wrong += own * (decided(proba, last_step(trial.model).class_weight_) != numbers)
+    for k, own in zip(first, shares.T, strict=True):
+        told += own[:, None] * probas[k]
+        wrong += own * (decided(probas[k], last_step(trials[k].model).class_weight_) != numbers)
     return told, wrong
 
 
 def _stacked(
-    trials: list[Trial], numbers: NDArray[np.intp], weight: Array, base: Array, shares: Array | None
+    trials: list[Trial], numbers: NDArray[np.intp], weight: Array, base: Array, best: Trial
 ) -> tuple[Array, Array]:
     """Left-out probabilities of the mixtures fitted without each fold, and the weights of the whole one."""
-    assert shares is not None
-    logs = np.stack([trial.logs for trial in trials if trial.logs is not None])
-    used = np.flatnonzero(weight)
-    weights = stacking_weights(logs[:, used], numbers[used], weight[used], base)
+    assert best.left_out is not None
+    logs, used = np.stack([trial.logs for trial in trials if trial.logs is not None]), weight > 0.0
+    shares = best.left_out.row_shares()
+    weights, *without = [
+        stacking_weights(logs[:, used], numbers[used], kept[used], base)
+        for kept in (weight, *(weight * (1.0 - shares.T)))
+    ]
     told = np.where(shares.sum(axis=1, keepdims=True) > 0.0, 0.0, np.exp(pooled(logs, weights, base)))
-    for own in shares.T:
-        without = stacking_weights(logs[:, used], numbers[used], (weight * (1.0 - own))[used], base)
-        told += own[:, None] * np.exp(pooled(logs, without, base))
+    for k in np.flatnonzero(np.any(without, axis=0)):
+        with np.errstate(divide="ignore"):
+            logs[k] = np.log(_crossed_proba(trials[k]))
+    for of_models, own in zip(without, shares.T, strict=True):
+        told += own[:, None] * np.exp(pooled(logs, of_models, base))
     return told, weights
+
+
+def _crossed_proba(trial: Trial) -> Array:
+    assert trial.left_out is not None
+    return trial.left_out.crossed_proba(last_step(trial.model))
 
 
 class _EnoughError(Exception):

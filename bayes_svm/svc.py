@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from bayes_svm._meta import decided
 from bayes_svm._threads import one_blas_thread
@@ -57,6 +58,16 @@ Indices = NDArray[np.intp]
 EQUAL = 1e-9  # relative difference of class weights that is rounding
 FOLDS = 10  # of the strata, by whose left-out values a joint link is judged
 SKETCH = 256  # active points that the posterior of a moderated link keeps
+
+
+class LinkData(NamedTuple):
+    """What the link is fitted to: a value of each part of what leaves, and what belongs to it."""
+
+    values: Array
+    y: Indices
+    weight: Array
+    information: Array | None  # or variance: what the link reads of the posterior
+    scales: list[float]  # of the prior of the offsets
 
 
 class BayesSVC(ClassifierMixin, BaseEstimator):
@@ -356,7 +367,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         with one_blas_thread():
             machine = self._machine(X, y, sample_weight)
             numbers = group_numbers(groups, len(machine.y))
-            return self._fit(machine, what_leaves(machine, self.leave_out, y, numbers), numbers)
+            self._fit(machine, what_leaves(machine, self.leave_out, y, numbers), numbers)
+        return self
 
     def _fit(
         self,
@@ -365,8 +377,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         groups: Indices | None = None,
         starts: list[Array] | None = None,
         read: Callable[..., tuple[LeaveOneOut, Array]] = read_machine,
-    ) -> Self:
-        """Everything after validation.
+    ) -> LinkData:
+        """Everything after validation; returns what the link is fitted to.
 
         ``groups`` are the numbers of the rows' groups, ``starts`` feasible coefficients of every problem;
         ``read`` leaves out.
@@ -390,8 +402,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         reading = self._left_out_reading(machine, solutions, leaving, groups)
         parts = machine.y[leaving.part_row], leaving.part_weight(machine.weight)
         about = None if reading is None else reading[leaving.part_row]
-        scales = self._offset_scales(machine, solutions)
-        links = fit_links(self.link, values, *parts, self.smoothing, about, self.class_weight_, scales)
+        data = LinkData(values, *parts, about, self._offset_scales(machine, solutions))
+        links = self._fitted_links(data, data.weight)
         self.link_ = links[0] if machine.n_problems == 1 else links
         self.left_out_decision_values_ = found.decision_values
         several, formula = machine.n_problems > 1, isinstance(self.link, str) and self.link in UNFITTED
@@ -410,7 +422,28 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         )
         if self.verbose:
             self._report_fit(solutions)
-        return self
+        return data
+
+    def _fitted_links(self, data: LinkData, weight: Array) -> list[Link]:
+        """Links fitted to what was left out, as the weights have it."""
+        return fit_links(
+            self.link, data.values, data.y, weight, self.smoothing, data.information, self.class_weight_,
+            data.scales,
+        )  # fmt: skip
+
+    def _proba_without(self, data: LinkData, share: Array) -> Array:
+        """Left-out probabilities by links, one for each class, that were fitted without a share of the data.
+
+        The fit warned of what there is to warn of. A class that would be gone leaves the links as they are.
+        """
+        if not isinstance(self.link, str) and not has_fit_parameter(self.link, "sample_weight"):
+            share = (share >= 0.5).astype(float)  # it cannot be fitted to a part of a row
+        links, weight = self._links, data.weight * (1.0 - share)
+        if np.all(np.bincount(data.y, weights=weight, minlength=len(self.classes_)) > 0.0):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                links = self._fitted_links(data, weight)
+        return np.exp(self._log_proba_by(links, data.values, data.information))
 
     def decision_function(self, X: Any) -> Array:
         """Decision values ``f(x) = sum_i y_i alpha_i k(x_i, x) + b``.
@@ -633,7 +666,11 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         if self.joint_link_ is not None:
             log_odds = self.joint_link_.log_odds(class_log_odds(unmoderated(self._links), values, None))
             return log_probabilities(moderated_log_odds(self._links, log_odds, reading))
-        log_odds = class_log_odds(self._links, values, reading)
+        return self._log_proba_by(self._links, values, reading)
+
+    def _log_proba_by(self, links: list[Link], values: Array, reading: Array | None) -> Array:
+        """The same without a joint link."""
+        log_odds = class_log_odds(links, values, reading)
         return winner_log_probabilities(log_odds) if self._winner else log_probabilities(log_odds)
 
     @property

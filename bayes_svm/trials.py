@@ -17,15 +17,16 @@ from sklearn.pipeline import Pipeline
 from bayes_svm._threads import one_blas_thread
 from bayes_svm.evidence import log_evidence
 from bayes_svm.leave_one_out.folds import group_numbers
-from bayes_svm.leave_one_out.leaving import strata, strata_of_groups, what_leaves
+from bayes_svm.leave_one_out.leaving import Leaving, strata, strata_of_groups, what_leaves
 from bayes_svm.machine import Machine
 from bayes_svm.similarity import class_similarity
-from bayes_svm.svc import BayesSVC
+from bayes_svm.svc import BayesSVC, LinkData
 from bayes_svm.xi_alpha import span_estimate, xi_alpha
 
 __all__ = [
     "LEAST",
     "Data",
+    "LeftOut",
     "Trial",
     "by_kernel",
     "class_similarity_of",
@@ -64,8 +65,8 @@ class Trial:
         Left-out log-probabilities.
     losses : array of shape (n_samples,), optional
         Of a criterion that is a mean over the rows: minus the score is their weighted mean.
-    shares : array of shape (n_samples, n_folds), optional
-        Which share of each row is in each of some folds of what was left out; 0 without weight.
+    left_out : LeftOut, optional
+        What the link was fitted to.
     """
 
     parameters: Parameters
@@ -74,7 +75,39 @@ class Trial:
     model: Any
     logs: Array | None = None
     losses: Array | None = None
-    shares: Array | None = None
+    left_out: LeftOut | None = None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What a link was fitted to, and some folds of it.
+
+    Parameters
+    ----------
+    leaving : Leaving
+    data : LinkData
+    part_shares : array of shape (n_parts, n_folds)
+        Which share of each part is in each fold.
+    """
+
+    leaving: Leaving
+    data: LinkData
+    part_shares: Array
+
+    def row_shares(self) -> Array:
+        """Which share of each row is in each fold, shape (n_samples, n_folds); 0 without weight."""
+        absent = np.zeros((len(self.leaving.kind), self.part_shares.shape[1]))
+        return self.leaving.row_means(self.part_shares, absent)
+
+    def crossed_proba(self, model: BayesSVC) -> Array:
+        """Left-out probabilities of the rows, each by the link that is fitted without the row's fold.
+
+        A joint link was told by these folds when it was fitted. Rows without weight are in no fold.
+        """
+        if model.joint_link_ is not None:
+            return np.asarray(model.left_out_proba_)
+        told = sum(own[:, None] * model._proba_without(self.data, own) for own in self.part_shares.T)
+        return self.leaving.row_means(np.asarray(told), model.left_out_proba_)
 
 
 def last_step(estimator: Any) -> BayesSVC:
@@ -145,7 +178,7 @@ def try_same_kernel(
             machine = model._machine(X, y, sample_weight, like=machine)
             numbers = group_numbers(groups, len(machine.y))
             leaving = what_leaves(machine, model.leave_out, y, numbers)
-            model._fit(machine, leaving, numbers, starts)
+            link_data = model._fit(machine, leaving, numbers, starts)
             solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
             optima = [solution.beta for solution in solutions]
             losses = _losses(model, machine, criterion)
@@ -165,11 +198,10 @@ def try_same_kernel(
                 score = _score(model, Data(X, y, sample_weight), criterion)
         with np.errstate(divide="ignore"):
             logs = np.log(model.left_out_proba_)
-        of_parts = leaving.part_shares(FOLDS, machine)
-        shares = leaving.row_means(of_parts, np.zeros((len(logs), of_parts.shape[1])))
+        left_out = LeftOut(leaving, link_data, leaving.part_shares(FOLDS, machine))
         seconds = time.perf_counter() - started
         kept = losses if criterion in ROW_BY_ROW else None
-        trials.append(Trial(setting, score, seconds, whole, logs, kept, shares))
+        trials.append(Trial(setting, score, seconds, whole, logs, kept, left_out))
         if verbose:
             say(trials[-1], criterion)
     return trials

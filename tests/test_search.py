@@ -1,12 +1,16 @@
 import pickle
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, ParameterGrid, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -23,7 +27,9 @@ from bayes_svm import (
     span_estimate,
     xi_alpha,
 )
-from bayes_svm.leave_one_out.leaving import strata
+from bayes_svm.calibration import fit_sigmoid
+from bayes_svm.leave_one_out.leaving import strata, what_leaves
+from bayes_svm.mixture import pooled, stacking_weights
 
 GRID = {"gamma": [0.1, 1.0], "C": [10.0, 0.1, 1.0]}
 
@@ -371,19 +377,41 @@ def test_a_second_fit_forgets_the_first():
     assert not hasattr(search, "estimators_")
 
 
-@pytest.mark.parametrize("criterion", ["left_out_log_loss", "left_out_error"])
-def test_each_fold_is_told_by_the_setting_that_the_others_choose(criterion):
-    X, y = noisy(n=90)
-    search = BayesSVCSearch(BayesSVC(), GRID, criterion=criterion).fit(X, y)
-    numbers = (y > 0).astype(int)
-    model = BayesSVC().fit(X, y)
+def folds_of(model, X, y):
+    """Which share of each row is in each fold, of rows that differ."""
     machine = model._machine(X, y, None)
     leaving = strata(machine)
-    shares = leaving.row_means(leaving.part_shares(10, machine), np.zeros((90, 10)))
+    return leaving.row_means(leaving.part_shares(10, machine), np.zeros((len(y), 10)))
+
+
+def without_folds(model, y, shares, fit):
+    """Left-out probabilities of a fitted model, its link fitted anew for each fold, to the other rows."""
+    told = np.zeros((len(y), 2))
+    for own in shares.T:
+        log_odds = fit(model.left_out_decision_values_, y == model.classes_[1], 1.0 - own)
+        told += own[:, None] * np.column_stack([expit(-log_odds), expit(log_odds)])
+    return told
+
+
+def by_sigmoid(boundary=0.0):
+    def fit(values, positive, weight):
+        return fit_sigmoid(values, positive, weight, BayesSVC().smoothing, boundary).log_odds(values)
+
+    return fit
+
+
+@pytest.mark.parametrize("criterion", ["left_out_log_loss", "left_out_error"])
+def test_each_fold_is_told_by_the_setting_and_the_link_that_the_others_choose(criterion):
+    X, y = noisy(n=90)
+    model = BayesSVC(link="sigmoid")
+    search = BayesSVCSearch(model, GRID, criterion=criterion).fit(X, y)
+    numbers, shares = (y > 0).astype(int), folds_of(model, X, y)
     losses, probas = [], []
     for parameters in ParameterGrid(GRID):
-        every, few = (BayesSVC(**parameters, leave_out=what).fit(X, y) for what in ("strata", 5))
-        probas.append(every.left_out_proba_)
+        every, few = (
+            clone(model).set_params(**parameters, leave_out=what).fit(X, y) for what in ("strata", 5)
+        )
+        probas.append(without_folds(every, y, shares, by_sigmoid()))
         if criterion == "left_out_error":
             losses.append(every.left_out_.predicted != numbers)
         else:
@@ -393,8 +421,69 @@ def test_each_fold_is_told_by_the_setting_that_the_others_choose(criterion):
     for own in shares.T:
         told += own[:, None] * probas[int((np.array(losses) @ (1.0 - own)).argmin())]
     np.testing.assert_allclose(search.left_out_proba_, told, atol=1e-9)
-    if criterion == "left_out_error":
-        assert search.left_out_error_ >= -search.best_score_
+    wrong = told.argmax(axis=1) != numbers
+    assert search.left_out_error_ == pytest.approx(wrong.mean())
+
+
+def test_a_mixture_is_told_by_weights_and_links_that_have_not_seen_the_fold():
+    X, y = noisy(n=60)
+    model = BayesSVC(link="sigmoid")
+    search = BayesSVCSearch(model, GRID, combine="stack").fit(X, y)
+    numbers, shares = (y > 0).astype(int), folds_of(model, X, y)
+    fits = [clone(model).set_params(**parameters).fit(X, y) for parameters in ParameterGrid(GRID)]
+    logs = np.log([one.left_out_proba_ for one in fits])
+    crossed = np.log([without_folds(one, y, shares, by_sigmoid()) for one in fits])
+    told = np.zeros((60, 2))
+    for own in shares.T:
+        weights = stacking_weights(logs, numbers, 1.0 - own, search.base_)
+        told += own[:, None] * np.exp(pooled(crossed, weights, search.base_))
+    np.testing.assert_allclose(search.left_out_proba_, told, atol=1e-7)
+
+
+class Steep(LinearRegression):
+    """A calibrator that takes no weights."""
+
+    def fit(self, X, y):
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("link", [IsotonicRegression(out_of_bounds="clip"), Steep()])
+def test_a_calibrator_is_told_without_the_fold_too(link):
+    X, y = noisy(n=60)
+    search = BayesSVCSearch(BayesSVC(link=link), {"C": [1.0]}).fit(X, y)
+    model, least = search.best_estimator_, np.finfo(float).eps
+
+    def fit(values, positive, weight):
+        used = weight > 0
+        fitted = clone(link).fit(values[used, None], positive[used].astype(int))
+        return logit(np.clip(fitted.predict(values[:, None]), least, 1.0 - least))
+
+    told = without_folds(model, y, folds_of(model, X, y), fit)
+    # Decision values are rounded before a calibrator sees them.
+    np.testing.assert_allclose(search.left_out_proba_, told, atol=1e-6)
+
+
+def test_a_fold_with_a_whole_class_is_told_by_the_link_of_all():
+    """Of twelve groups two have the second class, and come into one of the ten folds."""
+    random = np.random.default_rng(5)
+    groups = np.repeat(np.arange(12), 4)
+    X = random.normal(size=(48, 2))
+    for pair in combinations(range(12), 2):
+        y = (np.isin(groups, pair) & (np.arange(48) % 4 > 0)).astype(int)
+        model = BayesSVC(leave_out="rows", link="sigmoid")
+        machine = model._machine(X, y, None)
+        leaving = what_leaves(machine, "rows", y, groups)
+        shares = leaving.row_means(leaving.part_shares(10, machine), np.zeros((48, 10)))
+        whole = np.flatnonzero(shares[y == 1].all(axis=0))
+        if len(whole):
+            break
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the groups do not tell the classes apart
+        search = BayesSVCSearch(model, {"C": [1.0]}).fit(X, y, groups=groups)
+    own = shares[:, whole[0]] > 0
+    as_it_is = search.best_estimator_.left_out_proba_
+    np.testing.assert_array_equal(search.left_out_proba_[own], as_it_is[own])
+    assert not np.allclose(search.left_out_proba_[~own], as_it_is[~own])
 
 
 def test_what_is_told_of_a_choice_on_noise_is_that_there_is_nothing_to_know():
@@ -424,15 +513,16 @@ def test_with_class_weights_in_the_grid_each_fold_is_decided_by_its_own():
     X = random.normal(size=(40, 2))
     y = (X[:, 0] + random.normal(size=40) > 0.3).astype(int)
     grid = {"class_weight": [{0: 1, 1: 1}, {0: 1, 1: 1.7}, {0: 1.7, 1: 1}]}
-    search = BayesSVCSearch(BayesSVC(), grid, criterion="left_out_error").fit(X, y)
-    fits = [BayesSVC(class_weight=one).fit(X, y) for one in grid["class_weight"]]
+    search = BayesSVCSearch(BayesSVC(link="sigmoid"), grid, criterion="left_out_error").fit(X, y)
+    fits = [BayesSVC(class_weight=one, link="sigmoid").fit(X, y) for one in grid["class_weight"]]
     wrong = np.array([one.left_out_.predicted != y for one in fits])
-    machine = fits[0]._machine(X, y, None)
-    leaving = strata(machine)
-    shares = leaving.row_means(leaving.part_shares(10, machine), np.zeros((40, 10)))
-    told = sum(own @ wrong[int((wrong @ (1.0 - own)).argmin())] for own in shares.T) / 40
-    assert search.left_out_error_ == pytest.approx(told)
-    assert search.left_out_error_ >= -search.best_score_
+    shares = folds_of(fits[0], X, y)
+    told = 0.0
+    for own in shares.T:
+        one = fits[int((wrong @ (1.0 - own)).argmin())]
+        proba = without_folds(one, y, shares, by_sigmoid(np.log(one.class_weight_[0] / one.class_weight_[1])))
+        told += own @ ((proba * one.class_weight_).argmax(axis=1) != y)
+    assert search.left_out_error_ == pytest.approx(told / 40)
 
 
 def test_the_log_loss_told_has_the_bound_of_the_criterion():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,11 @@ LAST = (
     *(f"srbct {a}/{b}" for a in range(4) for b in range(a + 1, 4)),
     *(f"{first}/{second} 40" for first, second in WEB_PAIRS),
 )
+# Kinds of abstracts of Ohsumed, and how many of each to learn from: no choice has seen these.
+FRESH = (
+    *(f"Ohsumed {a}/{b} 20+20" for a, b in combinations(("C14", "C04", "C23", "C10"), 2)),
+    "Ohsumed C14/C04 30+12", "Ohsumed C23/C10 30+12", "Ohsumed C04/C10 12+30",
+)  # fmt: skip
 # Every choice among rules and constants was made on these; the others were looked at afterwards.
 # Gaussian columns, of which there are as many as wanted, are no sets to put aside.
 CHOSEN_ON = {
@@ -44,12 +50,15 @@ Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # X, y, X_test, y
 
 
 def halves_of(names: list[str]) -> list[tuple[str, list[str]]]:
-    """All sets, those that choices were made on, those put aside, and apart from all those looked at last."""
+    """All sets, those chosen on, those put aside; apart from them those looked at last, and fresh ones."""
     chosen = [name for name in names if name in CHOSEN_ON or name.startswith("Gaussian")]
-    last = [name for name in names if name in LAST]
-    aside = [name for name in names if name not in chosen and name not in last]
-    both = [name for name in names if name not in last]
-    parts = [("all", both), ("choices made on", chosen), ("put aside", aside), ("looked at last", last)]
+    last, fresh = ([name for name in names if name in part] for part in (LAST, FRESH))
+    aside = [name for name in names if name not in {*chosen, *last, *fresh}]
+    both = [name for name in names if name not in {*last, *fresh}]
+    parts = [
+        ("all", both), ("choices made on", chosen), ("put aside", aside), ("looked at last", last),
+        ("fresh", fresh),
+    ]  # fmt: skip
     return [(part, sets) for part, sets in parts if sets]
 
 
@@ -124,10 +133,36 @@ def web(data: str, first: str, second: str, seed: int, each: int = 20, n_test: i
         rows = random.permutation([k for k, page in enumerate(pages) if page["label"] == kind])
         train.append(rows[:each])
         test.append(rows[each : each + n_test // 2])
+    return _tfidf(pages, train, test)
+
+
+def abstracts(data: str, name: str, seed: int, n_test: int = 1000) -> Split:
+    """Abstracts of two kinds of Ohsumed as tf-idf of their words, named as in ``FRESH``.
+
+    The test part has the ratio of the training part.
+    """
+    random, documents = np.random.default_rng(seed), _abstracts(data)
+    kinds, numbers = (part.split(mark) for part, mark in zip(name.split()[1:], "/+", strict=True))
+    train, rest = [], []
+    each = [int(number) for number in numbers]
+    for kind, number in zip(kinds, each, strict=True):
+        rows = random.permutation([k for k, one in enumerate(documents) if kind in one["topics"]])
+        train.append(rows[:number])
+        rest.append(rows[number:])
+    times = min(n_test / sum(each), *(len(rows) / number for rows, number in zip(rest, each, strict=True)))
+    test = [rows[: int(times * number)] for rows, number in zip(rest, each, strict=True)]
+    return _tfidf(documents, train, test)
+
+
+@cache
+def _abstracts(data: str) -> list[dict]:
+    return read_documents(data, "ohsumed_single23")
+
+
+def _tfidf(documents: list[dict], train: list[np.ndarray], test: list[np.ndarray]) -> Split:
+    """Words of the documents of two kinds, weighted by the training part."""
     words = TfidfVectorizer()
-    texts = [
-        [f"{pages[k]['title']} {pages[k]['text']}" for k in np.concatenate(part)] for part in (train, test)
-    ]
+    texts = [texts_of([documents[k] for k in np.concatenate(part)]) for part in (train, test)]
     X, X_test = words.fit_transform(texts[0]).toarray(), words.transform(texts[1]).toarray()
     labels = [np.repeat([0, 1], [len(one) for one in part]) for part in (train, test)]
     return X, labels[0], X_test, labels[1]
