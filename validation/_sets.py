@@ -88,6 +88,15 @@ def drawn(X: np.ndarray, y: np.ndarray, n: int | None, seed: int) -> Split:
     return standardised(X[train], y[train], X[test], y[test])
 
 
+def ida_split(data: str, name: str, n: int | None, split: int) -> Split:
+    """A draw of n rows of an IDA set; without n one of its random splits, with its number of rows."""
+    if n is not None:
+        return drawn(*binary_set(data, name), n, split)
+    (X, y), z = binary_set(data, name), read_ida(data, name)
+    train, test = z["train_rand"][split].astype(int), z["test_rand"][split].astype(int)[:MOST_TEST]
+    return standardised(X[train], y[train], X[test], y[test])
+
+
 def standardised(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> Split:
     """Columns standardised by the training part; constant ones become 0."""
     mean, deviation = X.mean(axis=0), X.std(axis=0)

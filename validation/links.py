@@ -24,19 +24,19 @@ from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC
 from bayes_svm.links import class_log_odds, fit_links, log_probabilities
-from validation._common import Page, geometric_mean, parse, parser_for, read_ida, table
+from validation._common import Page, geometric_mean, parse, parser_for, table
 from validation._common import progress as say
-from validation.probabilities import first_few
+from validation._sets import ida_split
 
 ABOUT = """\
-How good are the probabilities of every link of `BayesSVC`, and of everything scikit-learn users have, on
-the same SVM? **Among the data**: the 13 IDA sets, random splits (`train_rand`, `test_rand`), standardised by
-the training part, rbf kernel with gamma = 1/d, C = 1 and C = 10; training parts as given, and their first
-60 points. Each loss is the mean over the splits and both C; tables show the geometric mean over the sets,
-relative to the best single rival. At most 3000 test points. **Far away**: 100 random directions, at r = 3 to
-10 times the length of a standard deviation in every feature, from the mean of the training data; the mean
-probability of the more probable class, where nobody can know. **Several classes**: optdigits (500 training
-points of its training part), segmentation as split by its authors, and load_digits in halves.
+How good are the probabilities of every link of `BayesSVC`, and of everything scikit-learn users have, on the
+same SVM? **Among the data**: the 13 IDA sets, standardised by the training part, rbf kernel with gamma =
+1/d, C = 1 and C = 10; random splits as given (`train_rand`, `test_rand`), and stratified draws of 60 rows.
+Each loss is the mean over the splits and both C; tables show the geometric mean over the sets, relative to
+the best single rival. At most 3000 test points. **Far away**: 100 random directions, at r = 3 to 10 times
+the length of a standard deviation in every feature, from the mean of the training data; the mean probability
+of the more probable class, where nobody can know. **Several classes**: optdigits (500 training points of its
+training part), segmentation as split by its authors, and load_digits in halves.
 
 Rivals: `SVC(probability=True)`, `CalibratedClassifierCV(SVC())` with its three methods, `ensemble` False and
 True, cross Venn-Abers predictors (5 folds, probabilities merged as p1 / (1 - p0 + p1)), and
@@ -46,13 +46,14 @@ Cholesky factorisation fails are missing). It is not on the same SVM, and is not
 Probabilities of 0 and 1 count as 1e-15 off."""
 
 FAR = (3, 4, 6, 8, 10)
+FEW = 60
 LINKS = ("moderated", "sigmoid", "kwok", "hinge", "dumais", "isotonic")
 RIVALS = (
     "SVC(probability=True)", "sigmoid, ensemble=False", "sigmoid, ensemble=True", "isotonic, ensemble=False",
     "isotonic, ensemble=True", "temperature, ensemble=False", "temperature, ensemble=True", "Venn-Abers",
 )  # fmt: skip
 PROCESS = "Gaussian process"
-MOST_TEST, MOST_PROCESS, OPTDIGITS = 3000, 500, 500
+MOST_PROCESS, OPTDIGITS = 500, 500
 DEFAULT = "moderated"
 
 
@@ -162,12 +163,7 @@ def ours(X: np.ndarray, y: np.ndarray, parameters: dict[str, Any], at: np.ndarra
 
 def one_case(data: str, name: str, few: bool, kernel: dict[str, Any], C: float, split: int, gp: bool) -> dict:
     """Losses on the test points, and mean confidence at every distance, of every method."""
-    z = read_ida(data, name)
-    rows, test = z["train_rand"][split].astype(int), z["test_rand"][split].astype(int)[:MOST_TEST]
-    rows = first_few(rows, z["y"]) if few else rows
-    scaler = StandardScaler().fit(z["X"][rows])
-    X, X_test = scaler.transform(z["X"][rows]), scaler.transform(z["X"][test])
-    y, y_test = z["y"][rows].astype(int), z["y"][test].astype(int)
+    X, y, X_test, y_test = ida_split(data, name, FEW if few else None, split)
     parameters = {"C": C, "gamma": 1.0 / X.shape[1], **kernel}
     at = np.vstack([X_test, far_points(X, split)])
     with threadpool_limits(1):

@@ -40,7 +40,6 @@ SMOOTHING = (0.05, 0.1, 0.25, 0.5, 1.0)
 WAYS = (
     "h = 1 (Platt)", "h = 0.25", "h = 0.1", *(f"priors, h = {h:g}" for h in SMOOTHING), "the default",
 )  # fmt: skip
-FEW, LEAST = 60, 5  # points of the small training sets, and members that each class has there at least
 
 
 def quiet(model: object, X: np.ndarray, y: np.ndarray) -> object:
@@ -96,19 +95,6 @@ def digits_tables(page: Page, seeds: list[int], jobs: int) -> None:
         ]
         head = ("", *(f"split {seed}" for seed in seeds), "mean", "error")
         page.add(f"C = {C:g}", table(head, rows))
-
-
-def first_few(rows: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The first 60 rows; a class with fewer than 5 of them gets its next ones in place of the last others."""
-    chosen = list(rows[:FEW])
-    for label in (-1, 1):
-        lacking = LEAST - int(np.sum(y[chosen] == label))
-        if lacking > 0:
-            others = [row for row in chosen if y[row] != label]
-            added = [row for row in rows[FEW:] if y[row] == label][:lacking]
-            dropped = set(others[len(others) - len(added) :])
-            chosen = [row for row in chosen if row not in dropped] + added
-    return np.array(chosen)
 
 
 def platt(values: np.ndarray, positive: np.ndarray, h: float) -> SigmoidLink:

@@ -12,30 +12,30 @@ from joblib import Parallel, delayed
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.model_selection import GridSearchCV
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC, BayesSVCSearch
-from validation._common import Page, geometric_mean, parse, parser_for, read_ida, table
+from validation._common import Page, geometric_mean, parse, parser_for, table
 from validation._common import progress as say
+from validation._sets import ida_split
 from validation.links import losses
-from validation.probabilities import first_few
 
 ABOUT = """\
 Test log loss, error and seconds of `BayesSVCSearch` by every criterion, of its mixture, and of
 `GridSearchCV(CalibratedClassifierCV(SVC(), ensemble=False), cv=5, scoring="neg_log_loss")`, all over the
 same grid: C = 0.1, 1, 10, 100, 1000 and gamma = 1/d times 1/16, 1/4, 1, 4. *5-fold choice, one fit* is
 `BayesSVC` with the parameters that GridSearchCV chose. *Continuous* searches C in [0.01, 10000] and gamma in
-[0.001, 10] (at most 60 settings); *length scales* one scale per feature in [0.1, 100], by the evidence.
-13 IDA sets, random splits (`train_rand`, `test_rand`, at most 3000 test points), standardised by the training
-part; the first 60 training points, and training parts as given. Tables show geometric means over the sets
-of the mean over the splits, relative to GridSearchCV. One thread each; models timed in turn, once."""
+[0.001, 10] (at most 60 settings); *length scales* one scale per feature in [0.1, 100], by the evidence. 13
+IDA sets: stratified draws of 60 rows, tested on the others, and random splits with as many rows as the sets
+came with (`train_rand`, `test_rand`); at most 3000 test points, standardised by the training part. Tables
+show geometric means over the sets of the mean over the draws, relative to GridSearchCV. One thread each;
+models timed in turn, once."""
 
 GRID_C, GRID_GAMMA = (0.1, 1.0, 10.0, 100.0, 1000.0), (1 / 16, 1 / 4, 1.0, 4.0)
 USUAL, CHOICE = "GridSearchCV + calibration", "5-fold choice, one fit"
 CRITERIA = ("left_out_log_loss", "left_out_error", "evidence", "span", "xi_alpha")
-MOST_TEST = 3000
+FEW = 60
 
 
 def searches(d: int) -> dict[str, BayesSVCSearch]:
@@ -62,14 +62,9 @@ def timed(model: Any, X: np.ndarray, y: np.ndarray) -> tuple[Any, float]:
     return model, time.perf_counter() - started
 
 
-def one_case(data: str, name: str, split: int, few: bool) -> dict[str, tuple[float, float, float]]:
+def one_case(data: str, name: str, split: int, n: int | None) -> dict[str, tuple[float, float, float]]:
     """Test log loss, error and seconds of every way on one split."""
-    z = read_ida(data, name)
-    rows, test = z["train_rand"][split].astype(int), z["test_rand"][split].astype(int)[:MOST_TEST]
-    rows = first_few(rows, z["y"]) if few else rows
-    scaler = StandardScaler().fit(z["X"][rows])
-    X, X_test = scaler.transform(z["X"][rows]), scaler.transform(z["X"][test])
-    y, y_test = z["y"][rows].astype(int), z["y"][test].astype(int)
+    X, y, X_test, y_test = ida_split(data, name, n, split)
     grid = {"estimator__C": list(GRID_C), "estimator__gamma": [g / X.shape[1] for g in GRID_GAMMA]}
     usual = GridSearchCV(CalibratedClassifierCV(SVC(), ensemble=False), grid, scoring="neg_log_loss")
     with threadpool_limits(1):
@@ -80,18 +75,18 @@ def one_case(data: str, name: str, split: int, few: bool) -> dict[str, tuple[flo
     result = {}
     for way, (model, seconds) in found.items():
         probability = model.predict_proba(X_test)[:, 1]
-        error = float(np.mean((probability > 0.5) != (y_test > 0)))
+        error = float(np.mean((probability > 0.5) != (y_test == 1)))
         result[way] = (losses(probability, y_test)[0], error, seconds)
     seconds = f"{found[USUAL][1]:.1f} s, {found['left_out_log_loss'][1]:.2f} s"
     say(f"{name}, split {split}, n = {len(y)}: {seconds}")
     return result
 
 
-def all_cases(args: argparse.Namespace, few: bool, splits: int) -> dict[str, list[dict]]:
+def all_cases(args: argparse.Namespace, n: int | None, splits: int) -> dict[str, list[dict]]:
     """Results of every split, by set."""
     cases = [(name, split) for name in args.sets for split in range(splits)]
     results = Parallel(n_jobs=args.jobs)(
-        delayed(one_case)(args.data, name, split, few) for name, split in cases
+        delayed(one_case)(args.data, name, split, n) for name, split in cases
     )
     return {
         name: [result for (case, _), result in zip(cases, results, strict=True) if case == name]
@@ -132,19 +127,19 @@ def every_set(results: dict[str, list[dict]]) -> str:
 
 def main() -> None:
     parser = parser_for(__doc__)
-    parser.add_argument("--splits", type=int, default=10, metavar="N", help="of 60 points; default: 10")
-    parser.add_argument("--full-splits", type=int, default=2, metavar="N", help="of all; default: 2")
+    parser.add_argument("--splits", type=int, default=10, metavar="N", help="draws of 60 points; default: 10")
+    parser.add_argument("--full-splits", type=int, default=2, metavar="N", help="splits of all; default: 2")
     parser.add_argument("--jobs", type=int, default=1, help="processes; default: 1")
     args = parse(parser)
     page = Page("validation.search", "Choosing C and the kernel without folds", ABOUT)
-    for title, few, splits in (
-        ("60 training points", True, args.splits),
-        ("All training points", False, args.full_splits),
+    for title, n, splits in (
+        (f"{FEW} training points", FEW, args.splits),
+        ("All training points", None, args.full_splits),
     ):
         if splits < 1:
             continue
-        results = all_cases(args, few, splits)
-        page.add(f"## {title}", f"Splits of each set: {splits}.", summary(results))
+        results = all_cases(args, n, splits)
+        page.add(f"## {title}", f"Draws of each set: {splits}.", summary(results))
         page.add("Mean test log loss:", every_set(results))
     page.finish(args.output)
 
