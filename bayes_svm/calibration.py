@@ -60,7 +60,8 @@ class SigmoidLink:
         Variance of the slope, covariance of both, variance of the offset: the inverse of the expected
         Hessian of the likelihood, the priors included. NaN where nothing was fitted by likelihood.
     low, high : float
-        Range of the values that it was fitted to; infinite where it goes on straight.
+        Range of the values that it was fitted to, with f = 0 if the offset is held to the boundary there;
+        infinite where it goes on straight.
     """
 
     slope: float
@@ -221,6 +222,8 @@ def fit_sigmoid(
     if not ended:
         warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning)
     slope = float(np.exp(parameters[0])) / spread
+    low, high = float(values[weight > 0].min()), float(values[weight > 0].max())
+    known = 1.0 if boundary is None else scale / OFFSET
     # From the slope's logarithm, and the offset at the mean, to the scale of the values.
     back = np.array([[slope, 0.0], [-mean * slope, 1.0]])
     covariance = back @ np.linalg.pinv(posterior.expected_hessian(parameters), hermitian=True) @ back.T
@@ -228,8 +231,8 @@ def fit_sigmoid(
         slope=slope,
         offset=float(parameters[1] - slope * mean),
         covariance=(float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])),
-        low=float(values[weight > 0].min()),
-        high=float(values[weight > 0].max()),
+        low=min(low, known * low),  # As far as the boundary is held to f = 0, the line goes on to there.
+        high=max(high, known * high),
     )
 
 

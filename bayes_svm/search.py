@@ -59,9 +59,10 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     (:func:`bayes_svm.mixture.stacking_weights`), which with few data is better than any choice, and
     than the arithmetic mixture.
 
-    What is told of the choice accounts for it: the choice, or the weights, are made anew without each of
-    up to ten parts of the strata, and the rows of this part are told by that, and by links that are
-    fitted without it.
+    What is told of the choice accounts for it: the choice, or the weights, and the links are made anew
+    without each third of the strata, and the rows of this third are told by them. That so few rows
+    choose makes up for what cannot be left out: the machines of the other rows have been trained on this
+    third.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Logarithms of the classes' shares.
     left_out_proba_ : array of shape (n_samples, n_classes)
         Left-out probabilities of the model or the mixture. Of each row they are those of the setting, or
-        the mixture, chosen without its part of the strata, by links fitted without this part too; with a
+        the mixture, chosen without its third of the strata, by links fitted without this third too; with a
         criterion that is no mean over the rows ("evidence", "span", "xi_alpha", "class_similarity") those
         of the best.
     left_out_log_loss_, left_out_error_ : float

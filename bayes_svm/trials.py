@@ -42,7 +42,7 @@ Parameters = dict[str, Any]
 
 ROW_BY_ROW = ("left_out_log_loss", "left_out_error")  # criteria that are means over the rows
 FEW = 5  # strata that are left out besides: fewer and larger, whose values vary less from setting to setting
-FOLDS = 10  # over which a choice is made anew
+FOLDS = 3  # of the strata, without each of which a choice is made anew: see BayesSVCSearch
 LEAST = float(np.finfo(float).eps)  # of a probability
 
 

@@ -164,6 +164,17 @@ def test_a_wide_machine_keeps_its_boundary_unless_its_bounds_move_it():
     assert offset_scale(label, alpha / 0.3, bound, 1e-9) == 2.0  # all bounds used up
 
 
+def test_a_boundary_that_is_held_is_where_the_log_odds_change_sign_whatever_was_left_out():
+    """All values left out are on one side: the line goes on to f = 0, and saturates only beyond."""
+    values = np.linspace(-0.9, -0.1, 30)
+    positive = (np.arange(30) > 20) | (np.arange(30) % 7 == 0)
+    held = fit_sigmoid(values, positive, np.ones(30), 0.1, scale=1e-3)
+    assert (held.low, held.high) == (-0.9, pytest.approx(0.0, abs=1e-4))
+    assert np.all(np.sign(held.log_odds(np.array([-1.0, -0.05, 0.05, 1.0]))) == [-1, -1, 1, 1])
+    free = fit_sigmoid(values, positive, np.ones(30), 0.1)
+    assert (free.low, free.high) == (-0.9, -0.1)
+
+
 def test_columns_that_say_nothing_leave_the_boundary_where_the_machine_has_it():
     """Of a hard margin in a wide space the answer is that of the decision value's sign."""
     random = np.random.default_rng(0)

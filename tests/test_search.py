@@ -30,6 +30,7 @@ from bayes_svm import (
 from bayes_svm.calibration import fit_sigmoid
 from bayes_svm.leave_one_out.leaving import strata, what_leaves
 from bayes_svm.mixture import pooled, stacking_weights
+from bayes_svm.trials import FOLDS
 
 GRID = {"gamma": [0.1, 1.0], "C": [10.0, 0.1, 1.0]}
 
@@ -381,7 +382,7 @@ def folds_of(model, X, y):
     """Which share of each row is in each fold, of rows that differ."""
     machine = model._machine(X, y, None)
     leaving = strata(machine)
-    return leaving.row_means(leaving.part_shares(10, machine), np.zeros((len(y), 10)))
+    return leaving.row_means(leaving.part_shares(FOLDS, machine), np.zeros((len(y), FOLDS)))
 
 
 def without_folds(model, y, shares, fit):
@@ -464,7 +465,7 @@ def test_a_calibrator_is_told_without_the_fold_too(link):
 
 
 def test_a_fold_with_a_whole_class_is_told_by_the_link_of_all():
-    """Of twelve groups two have the second class, and come into one of the ten folds."""
+    """Of twelve groups two have the second class, and come into one of the folds."""
     random = np.random.default_rng(5)
     groups = np.repeat(np.arange(12), 4)
     X = random.normal(size=(48, 2))
@@ -473,7 +474,7 @@ def test_a_fold_with_a_whole_class_is_told_by_the_link_of_all():
         model = BayesSVC(leave_out="rows", link="sigmoid")
         machine = model._machine(X, y, None)
         leaving = what_leaves(machine, "rows", y, groups)
-        shares = leaving.row_means(leaving.part_shares(10, machine), np.zeros((48, 10)))
+        shares = leaving.row_means(leaving.part_shares(FOLDS, machine), np.zeros((48, FOLDS)))
         whole = np.flatnonzero(shares[y == 1].all(axis=0))
         if len(whole):
             break

@@ -73,8 +73,8 @@ def told_table(args: argparse.Namespace, n: int) -> str:
                 low, high = int(ratio.argmin()), int(ratio.argmax())
                 seems = f"{geometric_mean(values[:, 1] / values[:, 2]):.3f}" if way == "chosen" else "–"
                 rows.append(
-                    [title, way, part, f"{geometric_mean(ratio):.3f} ± {error:.3f}", f"{ratio[low]:.2f} ({names[low]})",
-                     f"{ratio[high]:.2f} ({names[high]})", seems,
+                    [title, way, part, f"{geometric_mean(ratio):.3f} ± {error:.3f}",
+                     f"{ratio[low]:.2f} ({names[low]})", f"{ratio[high]:.2f} ({names[high]})", seems,
                      f"{100 * values[:, 3].mean():.2f} %", f"{100 * values[:, 4].mean():.2f} %"]
                 )  # fmt: skip
         say(f"told, n = {n}, grid {title}: done")

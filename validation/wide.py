@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,8 @@ from bayes_svm import BayesSVC
 from validation._common import Page, geometric_mean, parse, parser_for, table
 from validation._common import progress as say
 from validation._sets import (
-    FRESH,
     GENES,
-    LAST,
+    LATER,
     WEB_PAIRS,
     Split,
     abstracts,
@@ -54,7 +54,10 @@ So where columns outnumber rows the offset now stays at the machine's boundary, 
 up its bounds (`bayes_svm.calibration.offset_scale`). On the sets chosen on that costs 0.2 % of log loss. But
 no set here judged it from outside: the factor of the imbalance was raised for leukemia's sake and the least
 scale lowered for 40 + 40 pages of WebKB. For this rule *put aside* and *looked at last* are no test.
-*Fresh*, Ohsumed, is: it was looked at once, after everything was settled."""
+*Fresh* was: four kinds of Ohsumed, looked at when everything was settled. Of 54 settings three were more than
+a point less accurate than `SVC.predict`, in two of which all left-out values were on one side and the sigmoid
+saturated before it came to the boundary: where it is held to it, it now does not. *Freshest*, four other
+kinds, was looked at once, after that."""
 
 SIZES = [(d, *rows) for d in (500, 2000, 5000) for rows in ((20, 20), (30, 30), (35, 25), (45, 15))]
 KERNELS: dict[str, dict[str, Any]] = {
@@ -67,7 +70,7 @@ def split_of(data: str, name: str, seed: int) -> Split:
     if name.startswith("Gaussian"):
         d, positive, negative = (int(part) for part in name.split()[1:])
         return gaussian(d, positive, negative, seed)
-    if name in FRESH:
+    if name.startswith("Ohsumed"):
         return abstracts(data, name, seed)
     if "/" in name and not name.startswith("srbct"):
         kinds, _, each = name.partition(" ")
@@ -199,7 +202,7 @@ def main() -> None:
     args = parse(parser)
     page = Page("validation.wide", "Few rows, many columns", ABOUT.format(splits=args.splits))
     names = [f"Gaussian {d} {positive} {negative}" for d, positive, negative in SIZES]
-    names += [*GENES, *("/".join(pair) for pair in WEB_PAIRS), *LAST, *FRESH]
+    names += [*GENES, *("/".join(pair) for pair in WEB_PAIRS), *chain(*LATER.values())]
     results = all_cases(args, names)
     say("all cases done")
     page.add(summary(results, names), "## Set by set", by_set(results, names))
