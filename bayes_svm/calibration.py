@@ -15,7 +15,7 @@ from bayes_svm._warn import warn
 from bayes_svm.dealing import deal
 from bayes_svm.problem import copies_of_weight
 
-__all__ = ["OFFSET", "SigmoidLink", "fit_dumais", "fit_sigmoid", "offset_scale"]
+__all__ = ["LEAST_MEMBERS", "OFFSET", "SigmoidLink", "fit_dumais", "fit_sigmoid", "offset_scale"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -49,7 +49,7 @@ PENALTIES = tuple(10.0**k for k in range(-6, 4))
 class SigmoidLink:
     r"""Platt's sigmoid: ``p(+ | f) = 1 / (1 + exp(-(slope f + offset)))``, slope at least 0.
 
-    Beyond ``low`` and ``high``, the range of the values that it was fitted to, it does not go on
+    Beyond ``low`` and ``high``, the range of what it was fitted to, it does not go on
     rising: the log-odds there, t of which a straight line would add, rise by ``t / (1 + t)``, less
     than 1. Of such values nothing is known but that they are beyond.
 
@@ -223,7 +223,7 @@ def fit_sigmoid(
         warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning)
     slope = float(np.exp(parameters[0])) / spread
     low, high = float(values[weight > 0].min()), float(values[weight > 0].max())
-    known = 1.0 if boundary is None else scale / OFFSET
+    known = 1.0 if boundary is None else min(1.0, scale / OFFSET)
     # From the slope's logarithm, and the offset at the mean, to the scale of the values.
     back = np.array([[slope, 0.0], [-mean * slope, 1.0]])
     covariance = back @ np.linalg.pinv(posterior.expected_hessian(parameters), hermitian=True) @ back.T

@@ -43,6 +43,7 @@ __all__ = ["BayesSVCSearch"]
 Array = NDArray[np.float64]
 Parameters = dict[str, Any]
 
+TIE = 1e-9  # share of a score by which equal ones may differ
 CRITERIA = ("left_out_log_loss", "left_out_error", "evidence", "span", "xi_alpha", "class_similarity")
 
 
@@ -121,7 +122,8 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Left-out probabilities of the model or the mixture. Of each row they are those of the setting, or
         the mixture, chosen without its third of the strata, by links fitted without this third too; with a
         criterion that is no mean over the rows ("evidence", "span", "xi_alpha", "class_similarity") those
-        of the best.
+        of the best, by such links. A class with fewer than five members is too small for that: its links
+        have seen it whole.
     left_out_log_loss_, left_out_error_ : float
         Mean log loss, and share of wrong predictions, of these probabilities.
     class_weight_ : array of shape (n_classes,)
@@ -307,17 +309,16 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             "mean_fit_time": np.array([trial.seconds for trial in trials]),
             **{f"param_{name}": _column([trial.parameters for trial in trials], name) for name in names},
         }
-        self.best_index_ = int(scores.argmax())
+        self.best_index_ = first_best(scores)
         self.best_score_ = float(scores[self.best_index_])
         self.best_params_ = trials[self.best_index_].parameters
 
     def _keep(self, trials: list[Trial], data: Data) -> None:
-        best = trials[self.best_index_].model
-        if best is None:
+        chosen = trials[self.best_index_]
+        if chosen.model is None:
             settings = [self.best_params_]
-            [trial] = try_same_kernel(self.estimator, settings, data, "left_out_log_loss", False)
-            best = trial.model
-        self.best_estimator_ = best
+            [chosen] = try_same_kernel(self.estimator, settings, data, "left_out_log_loss", False)
+        self.best_estimator_ = best = chosen.model
         n_classes = len(best.classes_)
         weight = checked_weights(data.sample_weight, np.zeros((len(last_step(best).left_out_proba_), 1)))
         numbers = np.minimum(np.searchsorted(best.classes_, column_or_1d(data.y)), n_classes - 1)
@@ -326,14 +327,14 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         fitted = [trial for trial in trials if trial.logs is not None]
         wrong = None
         if self.combine == "stack":
-            told, weights = _stacked(fitted, numbers, weight, self.base_, trials[self.best_index_])
+            told, weights = _stacked(fitted, numbers, weight, self.base_, chosen)
             kept = np.flatnonzero(weights)
             self.estimators_ = [fitted[k].model for k in kept]
             self.weights_ = weights[kept]
         elif trials[self.best_index_].losses is not None:
-            told, wrong = _chosen(fitted, numbers, weight, trials[self.best_index_])
+            told, wrong = _chosen(fitted, numbers, weight, chosen)
         else:
-            told = last_step(best).left_out_proba_
+            told = _crossed_proba(chosen)
         costs = np.array([last_step(model).class_weight_ for model in self.estimators_])
         pooled_costs = np.exp(self.weights_ @ np.log(costs) / self.weights_.sum())
         self.class_weight_ = costs[0] if len(costs) == 1 else pooled_costs
@@ -415,6 +416,12 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise AttributeError("refit=False keeps no model to predict with: set refit=True.")
 
 
+def first_best(scores: Array) -> int:
+    """Number of the first score that is the best but for rounding."""
+    best = float(scores.max())
+    return int(np.flatnonzero(scores >= best - TIE * abs(best))[0])
+
+
 def _chosen(
     trials: list[Trial], numbers: NDArray[np.intp], weight: Array, best: Trial
 ) -> tuple[Array, Array]:
@@ -423,7 +430,7 @@ def _chosen(
     assert best.logs is not None
     losses = np.array([trial.losses for trial in trials])
     shares = best.left_out.row_shares()
-    first = [int((losses @ (weight * (1.0 - own))).argmin()) for own in shares.T]
+    first = [first_best(-losses @ (weight * (1.0 - own))) for own in shares.T]
     probas = {k: _crossed_proba(trials[k]) for k in set(first)}
     told = np.where(shares.sum(axis=1, keepdims=True) > 0.0, 0.0, np.exp(best.logs))
     wrong = np.zeros(len(numbers))

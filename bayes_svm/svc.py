@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from bayes_svm._meta import decided
 from bayes_svm._threads import one_blas_thread
-from bayes_svm.calibration import offset_scale
+from bayes_svm.calibration import LEAST_MEMBERS, offset_scale
 from bayes_svm.joint import JointLink, fit_joint
 from bayes_svm.kernels import KERNEL_NAMES, Kernel
 from bayes_svm.leave_one_out import LeaveOneOut, read_machine, warn_if_inexact
@@ -48,6 +48,7 @@ from bayes_svm.machine import (
     with_narrow_indices,
 )
 from bayes_svm.posterior import Posterior, information_across, left_out_variance, posterior_of
+from bayes_svm.problem import copies_of_weight
 from bayes_svm.solution import DualSolution, solve
 
 __all__ = ["BayesSVC"]
@@ -68,6 +69,12 @@ class LinkData(NamedTuple):
     weight: Array
     information: Array | None  # or variance: what the link reads of the posterior
     scales: list[float]  # of the prior of the offsets
+    folds: Array | None  # of several classes: how much of each part is in each fold of the joint link
+
+
+def _fitted_joint(links: list[Link], data: LinkData, weight: Array) -> tuple[JointLink, Array]:
+    assert data.folds is not None
+    return fit_joint(class_log_odds(unmoderated(links), data.values, None), data.y, weight, data.folds)
 
 
 class BayesSVC(ClassifierMixin, BaseEstimator):
@@ -402,7 +409,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         reading = self._left_out_reading(machine, solutions, leaving, groups)
         parts = machine.y[leaving.part_row], leaving.part_weight(machine.weight)
         about = None if reading is None else reading[leaving.part_row]
-        data = LinkData(values, *parts, about, self._offset_scales(machine, solutions))
+        folds = leaving.part_shares(FOLDS, machine) if machine.n_problems > 1 else None
+        data = LinkData(values, *parts, about, self._offset_scales(machine, solutions), folds)
         links = self._fitted_links(data, data.weight)
         self.link_ = links[0] if machine.n_problems == 1 else links
         self.left_out_decision_values_ = found.decision_values
@@ -411,8 +419,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         self._winner = several and winner and np.ptp(self.class_weight_) <= EQUAL * self.class_weight_.max()
         self.joint_link_: JointLink | None = None
         if several and self.multiclass == "joint" and not formula:
-            z = class_log_odds(unmoderated(links), values, None)
-            self.joint_link_, crossed = fit_joint(z, *parts, leaving.part_shares(FOLDS, machine))
+            self.joint_link_, crossed = _fitted_joint(links, data, data.weight)
         self.left_out_proba_ = proba = np.exp(self._log_proba_of(found.decision_values, reading))
         if self.joint_link_ is not None:
             logs = log_probabilities(moderated_log_odds(links, crossed, about))
@@ -432,18 +439,21 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         )  # fmt: skip
 
     def _proba_without(self, data: LinkData, share: Array) -> Array:
-        """Left-out probabilities by links, one for each class, that were fitted without a share of the data.
+        """Left-out probabilities by links that were fitted without a share of the data.
 
-        The fit warned of what there is to warn of. A class that would be gone leaves the links as they are.
+        Where less than three members of a class would be left, the links stay what they are.
         """
         if not isinstance(self.link, str) and not has_fit_parameter(self.link, "sample_weight"):
             share = (share >= 0.5).astype(float)  # it cannot be fitted to a part of a row
-        links, weight = self._links, data.weight * (1.0 - share)
-        if np.all(np.bincount(data.y, weights=weight, minlength=len(self.classes_)) > 0.0):
+        links, joint, weight = self._links, self.joint_link_, data.weight * (1.0 - share)
+        copies = np.where(weight > 0, copies_of_weight(weight), 0.0)
+        if np.bincount(data.y, weights=copies, minlength=len(self.classes_)).min() >= LEAST_MEMBERS:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
+                warnings.simplefilter("ignore")  # the links of all have warned
                 links = self._fitted_links(data, weight)
-        return np.exp(self._log_proba_by(links, data.values, data.information))
+                if joint is not None:
+                    joint, _ = _fitted_joint(links, data, weight)
+        return np.exp(self._log_proba_by(links, joint, data.values, data.information))
 
     def decision_function(self, X: Any) -> Array:
         """Decision values ``f(x) = sum_i y_i alpha_i k(x_i, x) + b``.
@@ -663,13 +673,15 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
 
     def _log_proba_of(self, values: Array, reading: Array | None) -> Array:
         """Log-probabilities at decision values, and at what the links read of the posterior."""
-        if self.joint_link_ is not None:
-            log_odds = self.joint_link_.log_odds(class_log_odds(unmoderated(self._links), values, None))
-            return log_probabilities(moderated_log_odds(self._links, log_odds, reading))
-        return self._log_proba_by(self._links, values, reading)
+        return self._log_proba_by(self._links, self.joint_link_, values, reading)
 
-    def _log_proba_by(self, links: list[Link], values: Array, reading: Array | None) -> Array:
-        """The same without a joint link."""
+    def _log_proba_by(
+        self, links: list[Link], joint: JointLink | None, values: Array, reading: Array | None
+    ) -> Array:
+        """The same by some links."""
+        if joint is not None:
+            log_odds = joint.log_odds(class_log_odds(unmoderated(links), values, None))
+            return log_probabilities(moderated_log_odds(links, log_odds, reading))
         log_odds = class_log_odds(links, values, reading)
         return winner_log_probabilities(log_odds) if self._winner else log_probabilities(log_odds)
 

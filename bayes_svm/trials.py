@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from bayes_svm._threads import one_blas_thread
+from bayes_svm._warn import warn
 from bayes_svm.evidence import log_evidence
 from bayes_svm.leave_one_out.folds import group_numbers
 from bayes_svm.leave_one_out.leaving import Leaving, strata, strata_of_groups, what_leaves
@@ -94,19 +95,41 @@ class LeftOut:
     data: LinkData
     part_shares: Array
 
+    @classmethod
+    def of(cls, leaving: Leaving, data: LinkData, machine: Machine, like: LeftOut | None) -> LeftOut:
+        """With the arrays of another setting where they are the same: there may be many settings."""
+        if like is None or not all(
+            np.array_equal(getattr(leaving, name), getattr(like.leaving, name))
+            for name in ("kind", "case", "part_kind", "copies", "times")
+        ):
+            return cls(leaving, data, leaving.part_shares(FOLDS, machine))
+        same = data._replace(y=like.data.y, weight=like.data.weight, folds=like.data.folds)
+        return cls(like.leaving, same, like.part_shares)
+
     def row_shares(self) -> Array:
-        """Which share of each row is in each fold, shape (n_samples, n_folds); 0 without weight."""
+        """Which share of each row is in each fold, shape (n_samples, n_folds); 0 if it is in none."""
         absent = np.zeros((len(self.leaving.kind), self.part_shares.shape[1]))
         return self.leaving.row_means(self.part_shares, absent)
 
     def crossed_proba(self, model: BayesSVC) -> Array:
         """Left-out probabilities of the rows, each by the link that is fitted without the row's fold.
 
-        A joint link was told by these folds when it was fitted. Rows without weight are in no fold.
+        Warns
+        -----
+        UserWarning
+            If a calibrator cannot be fitted without a fold, or says NaN of it: the probabilities are then
+            by the one that has seen all rows.
         """
-        if model.joint_link_ is not None:
+        try:
+            told = sum(own[:, None] * model._proba_without(self.data, own) for own in self.part_shares.T)
+        except ValueError as error:
+            if isinstance(model.link, str):
+                raise
+            warn(
+                f"link={model.link} fails where a third of the strata is left out, so that what the search "
+                f"tells of itself is by the one that has seen every row: {error}"
+            )
             return np.asarray(model.left_out_proba_)
-        told = sum(own[:, None] * model._proba_without(self.data, own) for own in self.part_shares.T)
         return self.leaving.row_means(np.asarray(told), model.left_out_proba_)
 
 
@@ -163,7 +186,7 @@ def try_same_kernel(
     """Trials that share the kernel matrix; each solution is where the next one starts."""
     X, y, sample_weight, groups = data
     trials: list[Trial] = []
-    machine, starts, before = None, None, None
+    machine, starts, before, left_out = None, None, None, None
     for setting in settings:
         started = time.perf_counter()
         whole = _with(estimator, setting)
@@ -198,7 +221,7 @@ def try_same_kernel(
                 score = _score(model, Data(X, y, sample_weight), criterion)
         with np.errstate(divide="ignore"):
             logs = np.log(model.left_out_proba_)
-        left_out = LeftOut(leaving, link_data, leaving.part_shares(FOLDS, machine))
+        left_out = LeftOut.of(leaving, link_data, machine, left_out)
         seconds = time.perf_counter() - started
         kept = losses if criterion in ROW_BY_ROW else None
         trials.append(Trial(setting, score, seconds, whole, logs, kept, left_out))

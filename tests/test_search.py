@@ -28,8 +28,11 @@ from bayes_svm import (
     xi_alpha,
 )
 from bayes_svm.calibration import fit_sigmoid
+from bayes_svm.joint import fit_joint
 from bayes_svm.leave_one_out.leaving import strata, what_leaves
+from bayes_svm.links import class_log_odds, fit_links, log_probabilities
 from bayes_svm.mixture import pooled, stacking_weights
+from bayes_svm.search import first_best
 from bayes_svm.trials import FOLDS
 
 GRID = {"gamma": [0.1, 1.0], "C": [10.0, 0.1, 1.0]}
@@ -503,10 +506,53 @@ def test_what_is_told_of_a_choice_on_noise_is_that_there_is_nothing_to_know():
     assert np.mean(told) > 0.45
 
 
-def test_a_criterion_that_is_no_mean_over_rows_tells_the_best_as_it_is():
+def test_a_criterion_that_is_no_mean_over_rows_tells_the_best_by_links_made_anew():
     X, y = noisy()
-    search = BayesSVCSearch(BayesSVC(), GRID, criterion="evidence").fit(X, y)
+    model = BayesSVC(link="sigmoid")
+    search = BayesSVCSearch(model, GRID, criterion="evidence").fit(X, y)
+    told = without_folds(search.best_estimator_, y, folds_of(model, X, y), by_sigmoid())
+    np.testing.assert_allclose(search.left_out_proba_, told, atol=1e-9)
+
+
+@pytest.mark.parametrize("members", [3, 4])
+def test_a_tiny_class_is_told_by_links_that_have_seen_it(members):
+    """Without a third too few would be left to fit a link to: nothing would be known of a clear case."""
+    random = np.random.default_rng(1)
+    y = (np.arange(30 + members) < members).astype(int)
+    X = random.normal(size=(len(y), 2)) + 6.0 * y[:, None]
+    search = BayesSVCSearch(BayesSVC(), {"C": [1.0]}).fit(X, y)
+    assert search.left_out_error_ == 0.0
+    assert search.left_out_log_loss_ < 0.1
+
+
+def test_a_calibrator_that_fails_without_a_fold_is_told_as_it_is_with_a_warning():
+    X, y = noisy(n=60)
+    search = BayesSVCSearch(BayesSVC(link=IsotonicRegression()), {"C": [1.0]})
+    with pytest.warns(UserWarning, match="has seen every row: .* out_of_bounds"):
+        search.fit(X, y)
     np.testing.assert_array_equal(search.left_out_proba_, search.best_estimator_.left_out_proba_)
+
+
+def test_a_joint_link_is_made_anew_for_each_fold():
+    X, y = three_classes(n=90)
+    search = BayesSVCSearch(BayesSVC(link="sigmoid"), {"C": [1.0]}).fit(X, y)
+    model = search.best_estimator_
+    machine = model._machine(X, y, None)
+    leaving = strata(machine)
+    rows, tenths = leaving.part_row, leaving.part_shares(10, machine)
+    values, label, told = model.left_out_decision_values_[rows], y[rows], np.zeros((90, 3))
+    for own in leaving.part_shares(FOLDS, machine).T:
+        links = fit_links("sigmoid", values, label, 1.0 - own, model.smoothing)
+        z = class_log_odds(links, values, None)
+        joint, _ = fit_joint(z, label, 1.0 - own, tenths)
+        told[rows] += own[:, None] * np.exp(log_probabilities(joint.log_odds(z)))
+    np.testing.assert_allclose(search.left_out_proba_, told, atol=1e-9)
+
+
+def test_scores_that_are_equal_but_for_rounding_are_equal():
+    assert first_best(np.array([-2.0, -1.0, -1.0 + 1e-15, -np.inf])) == 1
+    assert first_best(np.array([-1.0, -1.0 + 1e-6])) == 1
+    assert first_best(np.array([-0.0, 0.0])) == 0
 
 
 def test_with_class_weights_in_the_grid_each_fold_is_decided_by_its_own():

@@ -25,6 +25,7 @@ Way = Callable[[np.ndarray, np.ndarray, np.ndarray], Told]
 
 DEFAULT, MIXTURE = "BayesSVC()", "mixture"
 SIGMOID = "sigmoid, ensemble=False"
+TUNED = "tuned, sigmoid"
 MODELS = ("Gaussian process", "logistic regression", "random forest")
 OWN = (DEFAULT, MIXTURE, "one chosen setting")
 MOST_OF_PROCESS = 1000  # rows of the Gaussian process
@@ -50,7 +51,7 @@ def two_columns(positive: np.ndarray) -> np.ndarray:
     return np.column_stack([1.0 - positive, positive])
 
 
-def ways(seed: int) -> dict[str, Way]:
+def ways(seed: int, tuned: bool) -> dict[str, Way]:
     """By name, each a function of training rows, labels 0 and 1, and points."""
     found: dict[str, Way] = {
         DEFAULT: _default, MIXTURE: _searched("stack"), OWN[2]: _searched("best"),
@@ -71,6 +72,8 @@ def ways(seed: int) -> dict[str, Way]:
         found["probmetrics, ensemble temperature"] = _crossed(_probmetrics("temperature"))
         if INSTALLED["splinecalib"]:
             found["probmetrics, spline"] = _crossed(_probmetrics("spline"))
+    if tuned:
+        found[TUNED] = _tuned
     return found | dict(zip(MODELS, (_process(seed), _logistic, _forest(seed)), strict=True))
 
 
@@ -102,6 +105,12 @@ def _calibrated(method: str, ensemble: bool) -> Way:
     return way
 
 
+def _tuned(X: np.ndarray, y: np.ndarray, at: np.ndarray) -> Told:
+    grid = {"estimator__C": GRID_C, "estimator__gamma": [g / X.shape[1] for g in GRID_GAMMA]}
+    model = GridSearchCV(CalibratedClassifierCV(SVC(), ensemble=False), grid, scoring="neg_log_loss")
+    return model.fit(X, y).predict_proba(at)[:, 1], None
+
+
 def _platt(seed: int) -> Way:
     def way(X: np.ndarray, y: np.ndarray, at: np.ndarray) -> Told:
         return SVC(probability=True, random_state=seed).fit(X, y).predict_proba(at)[:, 1], None
@@ -127,8 +136,7 @@ def _crossed(calibrate: Callable[[np.ndarray, np.ndarray], Callable[[np.ndarray]
 
     def way(X: np.ndarray, y: np.ndarray, at: np.ndarray) -> Told:
         values = expit(cross_val_predict(SVC(), X, y, cv=5, method="decision_function"))
-        calibrator = calibrate(values, y)
-        return calibrator(expit(SVC().fit(X, y).decision_function(at))), calibrator(values)
+        return calibrate(values, y)(expit(SVC().fit(X, y).decision_function(at))), None
 
     return way
 

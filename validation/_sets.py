@@ -95,7 +95,8 @@ def ida_split(data: str, name: str, n: int | None, split: int) -> Split:
     if n is not None:
         return drawn(*binary_set(data, name), n, split)
     (X, y), z = binary_set(data, name), read_ida(data, name)
-    train, test = z["train_rand"][split].astype(int), z["test_rand"][split].astype(int)[:MOST_TEST]
+    train, test = z["train_rand"][split].astype(int), z["test_rand"][split].astype(int)
+    test = np.random.default_rng(split).permutation(test)[:MOST_TEST]  # they are sorted
     return standardised(X[train], y[train], X[test], y[test])
 
 
