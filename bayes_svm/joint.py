@@ -192,7 +192,7 @@ def _scores(design: Array, theta: Array) -> Array:
 
 
 def _parts(n_rows: int, n_columns: int) -> list[slice]:
-    return list(gen_batches(n_rows, max(1, BLOCK_BYTES // (8 * n_columns))))
+    return list(gen_batches(n_rows, max(1, BLOCK_BYTES // (8 * n_columns)))) if n_rows else []
 
 
 def _own(scores: Array, y: Indices) -> Array:

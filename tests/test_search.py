@@ -533,14 +533,15 @@ def test_a_calibrator_that_fails_without_a_fold_is_told_as_it_is_with_a_warning(
     np.testing.assert_array_equal(search.left_out_proba_, search.best_estimator_.left_out_proba_)
 
 
-def test_a_joint_link_is_made_anew_for_each_fold():
-    X, y = three_classes(n=90)
+@pytest.mark.parametrize("n", [90, 30])  # of 30 rows, ten strata, a tenth is all in the third left out
+def test_a_joint_link_is_made_anew_for_each_fold(n):
+    X, y = three_classes(n=n)
     search = BayesSVCSearch(BayesSVC(link="sigmoid"), {"C": [1.0]}).fit(X, y)
     model = search.best_estimator_
     machine = model._machine(X, y, None)
     leaving = strata(machine)
     rows, tenths = leaving.part_row, leaving.part_shares(10, machine)
-    values, label, told = model.left_out_decision_values_[rows], y[rows], np.zeros((90, 3))
+    values, label, told = model.left_out_decision_values_[rows], y[rows], np.zeros((n, 3))
     for own in leaving.part_shares(FOLDS, machine).T:
         links = fit_links("sigmoid", values, label, 1.0 - own, model.smoothing)
         z = class_log_odds(links, values, None)
