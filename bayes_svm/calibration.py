@@ -15,7 +15,15 @@ from bayes_svm._warn import warn
 from bayes_svm.dealing import deal
 from bayes_svm.problem import copies_of_weight
 
-__all__ = ["LEAST_MEMBERS", "OFFSET", "SigmoidLink", "fit_dumais", "fit_sigmoid", "offset_scale"]
+__all__ = [
+    "INSEPARABLE",
+    "LEAST_MEMBERS",
+    "OFFSET",
+    "SigmoidLink",
+    "fit_dumais",
+    "fit_sigmoid",
+    "offset_scale",
+]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

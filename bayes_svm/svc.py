@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from bayes_svm._meta import decided
 from bayes_svm._threads import one_blas_thread
-from bayes_svm.calibration import LEAST_MEMBERS, offset_scale
+from bayes_svm.calibration import INSEPARABLE, LEAST_MEMBERS, offset_scale
 from bayes_svm.joint import JointLink, fit_joint
 from bayes_svm.kernels import KERNEL_NAMES, Kernel
 from bayes_svm.leave_one_out import LeaveOneOut, read_machine, warn_if_inexact
@@ -449,7 +450,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         copies = np.where(weight > 0, copies_of_weight(weight), 0.0)
         if np.bincount(data.y, weights=copies, minlength=len(self.classes_)).min() >= LEAST_MEMBERS:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the links of all have warned
+                # Whether values separate the classes, the links fitted to all of them have said.
+                warnings.filterwarnings("ignore", re.escape(INSEPARABLE))
                 links = self._fitted_links(data, weight)
                 if joint is not None:
                     joint, _ = _fitted_joint(links, data, weight)
