@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from bayes_svm import bounds
+from bayes_svm.metrics import bounds
 
 
 def test_hoeffding_covers_the_binomial_and_solves_its_equation():

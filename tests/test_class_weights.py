@@ -14,7 +14,7 @@ from _data import noisy, three_classes
 from bayes_svm import BayesSVC, PairwiseCouplingClassifier, RejectOptionClassifier
 from bayes_svm.decision import risk_coverage_curve
 from bayes_svm.decision.scorers import neg_selective_risk_scorer
-from bayes_svm.search import BayesSVCSearch
+from bayes_svm.selection.search import BayesSVCSearch
 
 
 @pytest.fixture(scope="module", params=[0.01, 0.05])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bayes_svm
-from bayes_svm.cli import main
+from bayes_svm.report.cli import main
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_version_and_help(capsys):
 
 def test_help_loads_nothing_heavy():
     code = (
-        "import sys; from bayes_svm.cli import main; main(['--version']);"
+        "import sys; from bayes_svm.report.cli import main; main(['--version']);"
         "sys.exit(bool({'jinja2', 'statsmodels', 'tqdm'} & set(sys.modules)))"
     )
     assert (

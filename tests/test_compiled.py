@@ -4,7 +4,7 @@ import sys
 import numba
 import pytest
 
-from bayes_svm._compiled import compiled
+from bayes_svm._core.compiled import compiled
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import pytest
 from sklearn import metrics
 from sklearn.exceptions import UndefinedMetricWarning
 
-from bayes_svm.confusion import Confusion, PerClass, decisions_per_class
+from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
 
 random = np.random.default_rng(0)
 POSITIVE, VALUES, WEIGHT = random.random(50) < 0.4, random.normal(size=50), random.random(50)

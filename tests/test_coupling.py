@@ -19,8 +19,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from _data import three_classes
 from bayes_svm import BayesSVC, BayesSVCSearch, PairwiseCouplingClassifier, RejectOptionClassifier
-from bayes_svm import coupling as module
-from bayes_svm.coupling import LEAST, couple
+from bayes_svm.classifiers import pairwise_coupling as module
+from bayes_svm.classifiers.pairwise_coupling import LEAST, couple
 
 X, Y = three_classes(60)
 
@@ -307,7 +307,7 @@ def test_what_cannot_be_is_refused(inner, y, message):
 
 def test_memory_is_counted_first(monkeypatch):
     model = PairwiseCouplingClassifier(LogisticRegression()).fit(X, Y)
-    monkeypatch.setattr("bayes_svm._memory.ALWAYS_THERE", 0)
-    monkeypatch.setattr("bayes_svm._memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("bayes_svm.utils.memory.ALWAYS_THERE", 0)
+    monkeypatch.setattr("bayes_svm.utils.memory.available_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match="3 classes for 60 points"):
         model.predict_proba(X)

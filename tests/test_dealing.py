@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bayes_svm.dealing import deal
+from bayes_svm.utils.dealing import deal
 
 
 def one_by_one(copies, number):
@@ -57,7 +57,7 @@ def test_more_copies_than_can_be_counted_are_refused():
 
 
 def test_memory_is_counted_first(monkeypatch):
-    monkeypatch.setattr("bayes_svm._memory.ALWAYS_THERE", 0)
-    monkeypatch.setattr("bayes_svm._memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("bayes_svm.utils.memory.ALWAYS_THERE", 0)
+    monkeypatch.setattr("bayes_svm.utils.memory.available_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match=r"Dealing 40 rows of different sample weights to .* strata"):
         deal(np.r_[np.full(20, 1e3 + 1), np.ones(20)], 20)

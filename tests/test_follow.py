@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from bayes_svm._follow import Base, combine, factorise, factorise_changed, solve_factorised, toggle
-from bayes_svm.polish import scratch
+from bayes_svm._core.follow import Base, combine, factorise, factorise_changed, solve_factorised, toggle
+from bayes_svm.dual.polish import scratch
 
 random = np.random.default_rng(0)
 

@@ -5,8 +5,8 @@ from sklearn.svm import SVC
 
 from _data import noisy
 from bayes_svm import BayesSVC
-from bayes_svm.hypersphere import GaussianKernel, HypersphereKernel, inverse_lengths
-from bayes_svm.kernels import Kernel
+from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.hypersphere import GaussianKernel, HypersphereKernel, inverse_lengths
 
 
 @pytest.mark.parametrize("name", ["linear", "poly"])

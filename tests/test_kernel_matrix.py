@@ -8,12 +8,14 @@ from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
 from _data import awkward, noisy, three_classes
-from bayes_svm import BayesSVC, kernel_matrix, leave_one_out, working_set
-from bayes_svm.kernel_matrix import KernelMatrix
-from bayes_svm.kernels import Kernel
-from bayes_svm.machine import machine_of
-from bayes_svm.solution import solve
-from bayes_svm.working_set import descend
+from bayes_svm import BayesSVC, leave_one_out
+from bayes_svm.dual import working_set
+from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.dual.solution import solve
+from bayes_svm.dual.working_set import descend
+from bayes_svm.kernels import gram as kernel_matrix
+from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.gram import KernelMatrix
 
 KERNELS = [Kernel("rbf", gamma=0.3), Kernel("linear"), Kernel("poly", gamma=0.2, degree=3, coef0=1.0)]
 X, Y = noisy(n=200)

@@ -4,8 +4,8 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from _data import noisy
-from bayes_svm import kernels
-from bayes_svm.kernels import Kernel, resolve_gamma
+from bayes_svm.kernels import functions as kernels
+from bayes_svm.kernels.functions import Kernel, resolve_gamma
 
 PARAMETERS = {"gamma": 0.3, "degree": 2, "coef0": 0.5}
 

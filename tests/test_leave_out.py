@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 from _data import noisy, three_classes
 from bayes_svm import BayesSVC, RejectOptionClassifier, leave_one_out
-from bayes_svm.search import BayesSVCSearch
+from bayes_svm.selection.search import BayesSVCSearch
 
 X, Y = noisy(n=60)
 GROUPS = np.arange(60) // 3

@@ -11,8 +11,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from bayes_svm.calibration import SigmoidLink, fit_sigmoid
-from bayes_svm.links import (
+from bayes_svm.probability.calibration import SigmoidLink, fit_sigmoid
+from bayes_svm.probability.links import (
     KwokLink,
     ModeratedLink,
     class_log_odds,
@@ -254,7 +254,7 @@ def test_several_classes_share_in_proportion():
 
 def test_a_fit_that_does_not_end_says_so(monkeypatch):
     monkeypatch.setattr(
-        "bayes_svm.calibration.expit", lambda score: np.full_like(score, 0.1) + 0.8 * POSITIVE
+        "bayes_svm.probability.calibration.expit", lambda score: np.full_like(score, 0.1) + 0.8 * POSITIVE
     )
     with pytest.warns(ConvergenceWarning, match="did not converge: raise smoothing"):
         fit_sigmoid(VALUES, POSITIVE, np.ones(80), 0.5)

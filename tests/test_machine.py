@@ -9,12 +9,12 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
-from bayes_svm.machine import (
+from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.utils.checks import (
     check_members,
     checked_weights,
     class_weights,
     encode_classes,
-    machine_of,
     row_bounds,
     with_narrow_indices,
 )

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bayes_svm._matrix import (
+from bayes_svm._core.matrix import (
     add_sparse_product,
     block,
     largest_sum,

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from _data import noisy
-from bayes_svm import BayesSVC, _memory, kernel_matrix
-from bayes_svm.kernel_matrix import KernelMatrix
-from bayes_svm.kernels import Kernel
+from bayes_svm import BayesSVC
+from bayes_svm.kernels import gram as kernel_matrix
+from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.utils import memory as _memory
 
 
 def test_the_system_says_how_much_there_is():

@@ -16,10 +16,10 @@ from bayes_svm import (
     span_estimate,
     xi_alpha,
 )
-from bayes_svm.calibration import SigmoidLink
-from bayes_svm.links import KwokLink, ModeratedLink
-from bayes_svm.machine import machine_of
-from bayes_svm.posterior import Eigensystem, hinge_curvature, posterior_of
+from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.probability.calibration import SigmoidLink
+from bayes_svm.probability.links import KwokLink, ModeratedLink
+from bayes_svm.probability.posterior import Eigensystem, hinge_curvature, posterior_of
 
 
 def test_the_mission_from_one_fit():

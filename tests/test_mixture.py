@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from bayes_svm.mixture import log_shares, pooled, stacking_weights
+from bayes_svm.selection.mixture import log_shares, pooled, stacking_weights
 
 random = np.random.default_rng(0)
 

@@ -3,10 +3,10 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import awkward, noisy
-from bayes_svm.kernel_matrix import KernelMatrix
-from bayes_svm.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
-from bayes_svm.problem import DualProblem
-from bayes_svm.working_set import descend
+from bayes_svm.dual.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
+from bayes_svm.dual.problem import DualProblem
+from bayes_svm.dual.working_set import descend
+from bayes_svm.kernels.gram import KernelMatrix
 
 
 def problem_of(X, y, C):

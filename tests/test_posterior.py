@@ -5,9 +5,9 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
-from bayes_svm.kernels import Kernel
-from bayes_svm.machine import machine_of
-from bayes_svm.posterior import (
+from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.kernels.functions import Kernel
+from bayes_svm.probability.posterior import (
     Eigensystem,
     Posterior,
     hinge_curvature,
@@ -71,7 +71,7 @@ def test_blocks_of_cases_make_no_difference(linear, monkeypatch):
     _, _, machine, _, posterior, C = linear
     arguments = machine, machine.problem(0), posterior, np.arange(40) // 3, np.arange(40), np.full(40, C)
     whole = left_out_variance(*arguments)
-    monkeypatch.setattr("bayes_svm.posterior.BLOCK_BYTES", 8 * 5 * len(posterior.points))
+    monkeypatch.setattr("bayes_svm.probability.posterior.BLOCK_BYTES", 8 * 5 * len(posterior.points))
     np.testing.assert_allclose(left_out_variance(*arguments), whole, rtol=1e-9)
 
 

@@ -3,8 +3,9 @@ import pytest
 from scipy import sparse
 
 from _data import awkward
-from bayes_svm.kernel_matrix import KernelMatrix
-from bayes_svm.problem import DualProblem, copies_of_weight, first_occurrences
+from bayes_svm.dual.problem import DualProblem, first_occurrences
+from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.utils.dealing import copies_of_weight
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])

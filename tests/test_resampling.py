@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from statsmodels.stats.proportion import proportion_confint
 
 from bayes_svm import BayesSVC, compare_estimators, leave_one_out
-from bayes_svm.resampling import METHODS, no_information_rate
+from bayes_svm.selection.comparison import METHODS, no_information_rate
 
 X, Y = make_classification(80, flip_y=0.2, random_state=0)
 
@@ -51,7 +51,7 @@ def slow_632_plus(estimator, X, y, samples):
 @pytest.mark.parametrize("estimator", [Nearest(), LogisticRegression(C=0.01)])
 def test_bootstraps_are_efrons(estimator, monkeypatch):
     seen = []
-    import bayes_svm.resampling as module
+    import bayes_svm.selection.comparison as module
 
     draw = module._draw
     monkeypatch.setattr(module, "_draw", lambda y, random: seen.append(draw(y, random)) or seen[-1])

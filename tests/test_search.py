@@ -27,13 +27,13 @@ from bayes_svm import (
     span_estimate,
     xi_alpha,
 )
-from bayes_svm.calibration import fit_sigmoid
-from bayes_svm.joint import fit_joint
-from bayes_svm.leave_one_out.leaving import strata, what_leaves
-from bayes_svm.links import class_log_odds, fit_links, log_probabilities
-from bayes_svm.mixture import pooled, stacking_weights
-from bayes_svm.search import first_best
-from bayes_svm.trials import FOLDS
+from bayes_svm.leave_one_out.cases import strata, what_leaves
+from bayes_svm.probability.calibration import fit_sigmoid
+from bayes_svm.probability.joint import fit_joint
+from bayes_svm.probability.links import class_log_odds, fit_links, log_probabilities
+from bayes_svm.selection.mixture import pooled, stacking_weights
+from bayes_svm.selection.search import first_best
+from bayes_svm.selection.trials import FOLDS
 
 GRID = {"gamma": [0.1, 1.0], "C": [10.0, 0.1, 1.0]}
 

@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 from _data import noisy, three_classes
-from bayes_svm import AggregationKernel, class_similarity, similarity
-from bayes_svm.kernels import Kernel
+from bayes_svm import AggregationKernel, class_similarity
+from bayes_svm.kernels.functions import Kernel
+from bayes_svm.similarity import class_similarity as similarity
 
 
 def slow(K, y, unbiased=True):

@@ -12,9 +12,9 @@ from bayes_svm import (
     GaussianKernel,
     class_similarity,
     optimize_kernel,
-    similarity,
 )
-from bayes_svm.similarity_gradient import similarity_and_gradient
+from bayes_svm.similarity import class_similarity as similarity
+from bayes_svm.similarity.gradient import similarity_and_gradient
 
 LENGTHS = np.array([0.7, 2.0, 1.1])
 WEIGHTS = np.array([1.0, 0.3, 2.0, 0.01])

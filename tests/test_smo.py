@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import awkward, noisy
-from bayes_svm import _smo
+from bayes_svm._core import smo
 
 
 def start(K, y, C):
@@ -12,7 +12,7 @@ def start(K, y, C):
 
 
 def minimise(K, *arguments):
-    return _smo.minimise(K, np.arange(len(K)), np.diagonal(K).copy(), *arguments)
+    return smo.minimise(K, np.arange(len(K)), np.diagonal(K).copy(), *arguments)
 
 
 def violation(beta, gradient, lower, upper):
@@ -85,7 +85,7 @@ def test_rows_may_stand_in_any_order_and_those_of_points_that_cannot_move_may_be
     minimise(K, *expected, lower, upper, 1e-6, 10**6)
     place = np.full(len(y), -1)
     place[there] = np.arange(len(there))
-    _smo.minimise(K[there], place, np.diagonal(K).copy(), beta, gradient, lower, upper, 1e-6, 10**6)
+    smo.minimise(K[there], place, np.diagonal(K).copy(), beta, gradient, lower, upper, 1e-6, 10**6)
     np.testing.assert_array_equal((beta, gradient), expected)
     assert np.count_nonzero(beta) > 10
 

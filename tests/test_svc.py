@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
-from bayes_svm.links import KwokLink, ModeratedLink, SigmoidLink, log_probabilities
+from bayes_svm.probability.links import KwokLink, ModeratedLink, SigmoidLink, log_probabilities
 
 
 @pytest.fixture(scope="module", params=["linear", "rbf", "poly"])

@@ -3,8 +3,14 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import noisy
-from bayes_svm.kernel_matrix import KernelMatrix
-from bayes_svm.tableau import FreeSystem, Tableau, columns_outside, independent_points, kernel_shift
+from bayes_svm.dual.tableau import (
+    FreeSystem,
+    Tableau,
+    columns_outside,
+    independent_points,
+    kernel_shift,
+)
+from bayes_svm.kernels.gram import KernelMatrix
 
 X, _ = noisy(n=12)
 K = rbf_kernel(X)

@@ -2,7 +2,7 @@ from threading import Thread
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from bayes_svm._threads import one_blas_thread
+from bayes_svm.utils.threads import one_blas_thread
 
 
 def blas_threads():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bayes_svm import BayesSVC, compare_estimators
-from bayes_svm.cli import main
-from bayes_svm.leave_one_out.leaving import strata
+from bayes_svm.leave_one_out.cases import strata
+from bayes_svm.report.cli import main
 from bayes_svm.report.content import features_of, make_report
 from bayes_svm.report.data import read_table
 from bayes_svm.report.record import Settings

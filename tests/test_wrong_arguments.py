@@ -25,7 +25,7 @@ from bayes_svm import (
     span_estimate,
     xi_alpha,
 )
-from bayes_svm.similarity_gradient import GaussianKernel
+from bayes_svm.similarity.gradient import GaussianKernel
 
 X, Y = noisy(n=40)
 

@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import leave_one_out, span_estimate, xi_alpha
-from bayes_svm.machine import machine_of
+from bayes_svm.dual.from_estimator import machine_of
 
 
 def by_definition(svc, X, y, rho, radius):

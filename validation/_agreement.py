@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from bayes_svm import LeaveOneOut, leave_one_out
-from bayes_svm.machine import machine_of
-from bayes_svm.problem import DualProblem
-from bayes_svm.solution import DualSolution, solve
+from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.dual.problem import DualProblem
+from bayes_svm.dual.solution import DualSolution, solve
 from validation._common import Exactness, exactness, first_split, gram_of
 from validation._interior_point import solve_dual
 

@@ -9,14 +9,16 @@ import numpy as np
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from bayes_svm._threads import one_blas_thread
+from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.dual.machine import Machine
+from bayes_svm.dual.problem import DualProblem
+from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out import whole_readings
+from bayes_svm.leave_one_out.cases import rows_alone
 from bayes_svm.leave_one_out.certified import Signs, leave_out_signs
-from bayes_svm.leave_one_out.leaving import rows_alone
-from bayes_svm.leave_one_out.readings import Plan, Readings, Wanted, read_parts
-from bayes_svm.machine import Machine, machine_of
-from bayes_svm.problem import DualProblem, copies_of_weight
-from bayes_svm.solution import DualSolution
+from bayes_svm.leave_one_out.methods import Plan, Readings, Wanted, read_parts
+from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.utils.threads import one_blas_thread
 from validation._common import SETS, Page, first_split, geometric_mean, parse, parser_for, short, table
 from validation._common import progress as say
 

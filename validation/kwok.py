@@ -20,11 +20,11 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC
-from bayes_svm.kernels import Kernel
-from bayes_svm.links import ClippedLink, HingeLink, KwokLink
-from bayes_svm.machine import Machine
-from bayes_svm.posterior import Posterior, posterior_of
-from bayes_svm.solution import DualSolution, solve
+from bayes_svm.dual.machine import Machine
+from bayes_svm.dual.solution import DualSolution, solve
+from bayes_svm.kernels.functions import Kernel
+from bayes_svm.probability.links import ClippedLink, HingeLink, KwokLink
+from bayes_svm.probability.posterior import Posterior, posterior_of
 from validation._common import Page, parse, parser_for, table
 from validation._common import progress as say
 

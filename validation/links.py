@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC
-from bayes_svm.links import class_log_odds, fit_links, log_probabilities
+from bayes_svm.probability.links import class_log_odds, fit_links, log_probabilities
 from validation._common import Page, geometric_mean, parse, parser_for, table
 from validation._common import progress as say
 from validation._sets import ida_split

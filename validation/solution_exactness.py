@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from bayes_svm.machine import machine_of
+from bayes_svm.dual.from_estimator import machine_of
 from validation._common import KERNELS, Page, exactness, first_split, gram_of, parse, parser_for, short, table
 from validation._common import progress as say
 

@@ -17,10 +17,10 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC
+from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.leave_one_out import read_machine
-from bayes_svm.leave_one_out.leaving import rows_alone, strata
-from bayes_svm.leave_one_out.readings import Wanted
-from bayes_svm.machine import machine_of
+from bayes_svm.leave_one_out.cases import rows_alone, strata
+from bayes_svm.leave_one_out.methods import Wanted
 from validation._common import SETS, Page, first_split, geometric_mean, parse, parser_for, table
 from validation._common import progress as say
 from validation._sets import (

@@ -21,8 +21,8 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC, leave_one_out
-from bayes_svm.cli import main as command
 from bayes_svm.plots import LeaveOneOutDisplay
+from bayes_svm.report.cli import main as command
 from bayes_svm.report.content import features_of
 from bayes_svm.report.data import feature_transformer, read_table
 from bayes_svm.report.record import Settings

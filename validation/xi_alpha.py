@@ -15,14 +15,14 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from bayes_svm.confusion import MEASURES, Confusion
-from bayes_svm.kernels import Kernel
+from bayes_svm.dual.machine import Machine
+from bayes_svm.dual.solution import solve
+from bayes_svm.kernels.functions import Kernel
 from bayes_svm.leave_one_out import read_machine
-from bayes_svm.leave_one_out.leaving import rows_alone
-from bayes_svm.leave_one_out.readings import Wanted
-from bayes_svm.machine import Machine
-from bayes_svm.solution import solve
-from bayes_svm.xi_alpha import doubtful_rows
+from bayes_svm.leave_one_out.cases import rows_alone
+from bayes_svm.leave_one_out.estimates import doubtful_rows
+from bayes_svm.leave_one_out.methods import Wanted
+from bayes_svm.metrics.confusion import MEASURES, Confusion
 from validation._common import Page, parse, parser_for, table
 from validation._common import progress as say
 from validation._joachims import COLLECTIONS, Collection, read_collection

@@ -1,14 +1,14 @@
 """From decision values and probabilities to decisions: thresholds and rejection."""
 
-from bayes_svm.decision.curve import ThresholdCurve
 from bayes_svm.decision.rejection import RejectOptionClassifier
-from bayes_svm.decision.risk_coverage import RiskCoverageCurve, risk_coverage_curve
 from bayes_svm.decision.scorers import (
     coverage_scorer,
     neg_area_risk_coverage_scorer,
     neg_selective_risk_scorer,
 )
 from bayes_svm.decision.thresholds import Threshold, choose_threshold
+from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
+from bayes_svm.metrics.threshold_curve import ThresholdCurve
 
 __all__ = [
     "RejectOptionClassifier",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm.decision.curve import ThresholdCurve
+from bayes_svm.metrics.threshold_curve import ThresholdCurve
 
 __all__ = ["OBJECTIVES", "Objective"]
 

@@ -21,16 +21,16 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from bayes_svm._meta import (
+from bayes_svm.decision.labels import answers, confidence_of, default_reject_label, labels_with_rejection
+from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, guaranteed_threshold, risk_coverage_curve
+from bayes_svm.utils.checks import checked_labels, checked_weights
+from bayes_svm.utils.metaestimators import (
     check_instance,
     fit_parameters,
     fitted_on_rows,
     left_out_predictions,
     left_out_proba,
 )
-from bayes_svm.decision.labels import answers, confidence_of, default_reject_label, labels_with_rejection
-from bayes_svm.decision.risk_coverage import RiskCoverageCurve, guaranteed_threshold, risk_coverage_curve
-from bayes_svm.machine import checked_labels, checked_weights
 
 __all__ = ["RejectOptionClassifier"]
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
-from bayes_svm._warn import warn
-from bayes_svm.confusion import Confusion, PerClass
 from bayes_svm.decision.costs import offsets_for
-from bayes_svm.decision.curve import ThresholdCurve
 from bayes_svm.decision.objective import Objective
-from bayes_svm.machine import checked_labels, checked_weights, encode_classes
+from bayes_svm.metrics.confusion import Confusion, PerClass
+from bayes_svm.metrics.threshold_curve import ThresholdCurve
+from bayes_svm.utils.checks import checked_labels, checked_weights, encode_classes
+from bayes_svm.utils.warn import warn
 
 __all__ = ["Threshold", "choose_threshold"]
 

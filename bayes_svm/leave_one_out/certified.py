@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from bayes_svm.leave_one_out._certify import (
+from bayes_svm._core.certify import (
     CHECKED,
     PROVEN,
     UNPROVEN,
@@ -19,9 +19,9 @@ from bayes_svm.leave_one_out._certify import (
     sensitivity,
     solve_each,
 )
-from bayes_svm.leave_one_out._descend import Whole, Work
-from bayes_svm.problem import DualProblem, Indices
-from bayes_svm.solution import DualSolution
+from bayes_svm._core.descend import Whole, Work
+from bayes_svm.dual.problem import DualProblem, Indices
+from bayes_svm.dual.solution import DualSolution
 
 __all__ = ["Signs", "keep_their_sign", "leave_out_signs"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayes_svm.machine import Machine
+from bayes_svm.dual.machine import Machine
 
 __all__ = ["content_rank"]
 

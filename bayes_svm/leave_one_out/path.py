@@ -8,20 +8,20 @@ import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
 
-from bayes_svm._follow import State
-from bayes_svm._threads import one_blas_thread
-from bayes_svm.leave_one_out._shrink import Cases, Ends, Room, shrink_each
-from bayes_svm.leave_one_out.base import PathBase, Rows
-from bayes_svm.leave_one_out.long_path import follow_anew
-from bayes_svm.leave_one_out.parallel import run_all
+from bayes_svm._core.follow import State
+from bayes_svm._core.shrink import Cases, Ends, Room, shrink_each
+from bayes_svm.dual.polish import scratch
+from bayes_svm.dual.problem import DualProblem, Indices
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.tableau import columns_outside
+from bayes_svm.leave_one_out.group_path import follow_anew
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import MARGIN, steepest_fall
+from bayes_svm.leave_one_out.start import PathBase, Rows
 from bayes_svm.leave_one_out.verify import verify
-from bayes_svm.polish import scratch
-from bayes_svm.problem import DualProblem, Indices
-from bayes_svm.solution import DualSolution
-from bayes_svm.tableau import columns_outside
+from bayes_svm.utils.parallel import run_all
+from bayes_svm.utils.threads import one_blas_thread
 
 __all__ = ["Paths"]
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm.problem import DualProblem
+from bayes_svm.dual.problem import DualProblem
 
 __all__ = ["Outcomes", "Removals"]
 

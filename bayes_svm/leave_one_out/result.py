@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from bayes_svm.confusion import Confusion, PerClass, decisions_per_class
+from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
 
 __all__ = ["STATUSES", "LeaveOneOut", "combined"]
 

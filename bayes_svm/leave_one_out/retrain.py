@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bayes_svm.dual.problem import DualProblem
+from bayes_svm.dual.solution import DualSolution, solve
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
-from bayes_svm.problem import DualProblem
-from bayes_svm.solution import DualSolution, solve
 
 __all__ = ["outcome_of", "retrain"]
 
@@ -39,7 +39,7 @@ def retrain(
     start : DualSolution, optional
         Solution of the whole problem to start from; without it, from zero.
     max_iter : int
-        As in :func:`bayes_svm.solution.solve`.
+        As in :func:`bayes_svm.dual.solution.solve`.
     """
     remaining = replace(problem, bound=case.bounds(problem, 0))
     tol = TIGHT if problem.convex else LOOSE

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._follow import DONE, SETTLED
-from bayes_svm._matrix import add_sparse_product
-from bayes_svm.leave_one_out._optimality import Measured, Members, Points, check_ends, check_moved
-from bayes_svm.leave_one_out._shrink import Cases, Ends
-from bayes_svm.leave_one_out.base import PathBase, Rows
+from bayes_svm._core.follow import DONE, SETTLED
+from bayes_svm._core.matrix import add_sparse_product
+from bayes_svm._core.optimality import Measured, Members, Points, check_ends, check_moved
+from bayes_svm._core.shrink import Cases, Ends
+from bayes_svm.dual.solution import EPSILON, EXACT_GAP, TINY, UNIQUE
+from bayes_svm.dual.solution import SETTLED as SETTLED_ROUNDING
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
-from bayes_svm.solution import EPSILON, EXACT_GAP, TINY, UNIQUE
-from bayes_svm.solution import SETTLED as SETTLED_ROUNDING
+from bayes_svm.leave_one_out.start import PathBase, Rows
 
 __all__ = ["verify"]
 

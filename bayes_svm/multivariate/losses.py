@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._memory import require_bytes
+from bayes_svm.utils.memory import require_bytes
 
 __all__ = ["LOSS_NAMES", "RANKING_LOSSES", "Loss", "loss_of"]
 

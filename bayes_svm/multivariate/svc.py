@@ -16,13 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayes_svm._memory import require_bytes
-from bayes_svm._threads import one_blas_thread
-from bayes_svm._warn import warn
-from bayes_svm.calibration import fit_sigmoid
-from bayes_svm.kernels import KERNEL_NAMES, Kernel, largest_entry
-from bayes_svm.links import Link, class_log_odds, log_probabilities
-from bayes_svm.machine import checked_square, checked_weights, with_narrow_indices
+from bayes_svm.kernels.functions import KERNEL_NAMES, Kernel, largest_entry
 from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult, minimise
 from bayes_svm.multivariate.losses import LOSS_NAMES, RANKING_LOSSES, loss_of
 from bayes_svm.multivariate.planes import Planes
@@ -34,6 +28,12 @@ from bayes_svm.multivariate.products import (
     is_dask_array,
 )
 from bayes_svm.multivariate.tasks import Task, check_dask, named, task_of, threshold
+from bayes_svm.probability.calibration import fit_sigmoid
+from bayes_svm.probability.links import Link, class_log_odds, log_probabilities
+from bayes_svm.utils.checks import checked_square, checked_weights, with_narrow_indices
+from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.warn import warn
 
 __all__ = ["MultivariateSVC"]
 

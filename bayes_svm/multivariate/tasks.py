@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
-from bayes_svm.machine import encode_classes
+from bayes_svm.utils.checks import encode_classes
 
 __all__ = ["Task", "check_dask", "named", "task_of", "threshold"]
 

@@ -110,7 +110,7 @@ def rejection_for(aims: Aims, confidence: np.ndarray, wrong: np.ndarray) -> Reje
     """Confidence from which on the risk is below the aim, as held-out data would show it at 95 %."""
     if aims.max_risk is None:
         return None
-    from bayes_svm.decision.risk_coverage import guaranteed_threshold
+    from bayes_svm.metrics.risk_coverage import guaranteed_threshold
 
     threshold = guaranteed_threshold(wrong, confidence, aims.max_risk, 1.0 - CONFIDENCE)
     if threshold is None:

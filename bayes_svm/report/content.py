@@ -128,7 +128,7 @@ def refusals() -> Iterator[None]:
 def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]) -> tuple[Performance, ...]:
     """What the estimators of the literature say of the signs of the decision values."""
     from bayes_svm import leave_one_out, span_estimate, xi_alpha
-    from bayes_svm.confusion import Confusion
+    from bayes_svm.metrics.confusion import Confusion
 
     rows, classes = leave_one_out(clf, features, labels), clf.classes_
     values = np.asarray(rows.train_decision_values).reshape(len(labels), -1)

@@ -77,8 +77,8 @@ def write_loo(
         the disk fails.
     """
     from bayes_svm import BayesSVC
-    from bayes_svm._threads import one_blas_thread
-    from bayes_svm.leave_one_out.leaving import strata
+    from bayes_svm.leave_one_out.cases import strata
+    from bayes_svm.utils.threads import one_blas_thread
 
     notes = list(table.notes)
     with as_notes(notes), memory_advice(len(table.labels)), refusals(), one_blas_thread():
@@ -114,7 +114,7 @@ def _resumable(found: Partial, show: Callable[[str, int, int], None]) -> Callabl
 
     def read(machine: Any, solutions: list[Any], leaving: Any, wanted: Any) -> Any:
         from bayes_svm.leave_one_out import by_row, whole_readings
-        from bayes_svm.leave_one_out.readings import Plan, Readings, iterate_parts
+        from bayes_svm.leave_one_out.methods import Plan, Readings, iterate_parts
 
         show("leaving rows out", found.n_known, found.values.size)
         readings = []

@@ -22,7 +22,7 @@ from bayes_svm.decision import (
     neg_selective_risk_scorer,
     risk_coverage_curve,
 )
-from bayes_svm.decision.risk_coverage import guaranteed_threshold, risk_upper_bound
+from bayes_svm.metrics.risk_coverage import guaranteed_threshold, risk_upper_bound
 
 X, Y = make_classification(600, flip_y=0.1, random_state=0)
 

@@ -5,10 +5,11 @@ import pytest
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
-from bayes_svm.leave_one_out import _certify, certified
-from bayes_svm.leave_one_out._descend import descend, start_descent
+from bayes_svm._core import certify
+from bayes_svm._core.descend import descend, start_descent
+from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.leave_one_out import certified
 from bayes_svm.leave_one_out.certified import leave_out_signs
-from bayes_svm.machine import machine_of
 from oracles.interior_point import minimise_box_qp
 from oracles.left_out import train
 
@@ -172,8 +173,8 @@ def test_h_gains_what_it_says_and_ends_at_the_optimum_under_the_condition(make, 
     point = int(np.flatnonzero(solution.alpha > 0.4)[0])
     kbar, y, bound = restricted(problem, point, rest)
     whole, work = certified._whole(problem, solution), certified._work(len(y))
-    _certify.check_whole(whole, point, rest, 0, work)
-    bounds = _certify.Bounds(-np.inf, 0.0, np.inf, rest - solution.alpha[point], 0, 0.0, 0)
+    certify.check_whole(whole, point, rest, 0, work)
+    bounds = certify.Bounds(-np.inf, 0.0, np.inf, rest - solution.alpha[point], 0, 0.0, 0)
 
     def dual(gamma):
         return y @ gamma - gamma @ kbar @ gamma / 2
@@ -183,11 +184,11 @@ def test_h_gains_what_it_says_and_ends_at_the_optimum_under_the_condition(make, 
         return gamma @ kbar @ gamma / 2 + bound @ loss
 
     assert solution.dual + bounds.H == pytest.approx(dual(work.gamma), abs=1e-9)
-    bounds = _certify.raise_bound(whole, point, bounds, 1e-10, 10**5, work)
+    bounds = certify.raise_bound(whole, point, bounds, 1e-10, 10**5, work)
     assert np.all((work.gamma * y >= 0) & (work.gamma * y <= bound))
     np.testing.assert_allclose(work.slope, kbar @ work.gamma - y, atol=1e-10)
     assert solution.dual + bounds.H == pytest.approx(dual(work.gamma), abs=1e-9)
-    gap = _certify.duality_gap(y, bound, work.gamma, work.slope, 0.0)
+    gap = certify.duality_gap(y, bound, work.gamma, work.slope, 0.0)
     assert gap == pytest.approx(primal(work.gamma) - dual(work.gamma), abs=1e-9)
     assert gap <= 1e-8
     random = np.random.default_rng(0)
@@ -201,7 +202,7 @@ def test_no_coordinate_raises_h_more_than_the_one_taken():
     point = int(np.argmax(solution.alpha))
     kbar, y, bound = restricted(problem, point, 0.0)
     whole, work = certified._whole(problem, solution), certified._work(len(y))
-    _certify.check_whole(whole, point, 0.0, 3, work)
+    certify.check_whole(whole, point, 0.0, 3, work)
     gamma = work.gamma.copy()
     slope = y - kbar @ gamma
     gains = []
@@ -209,7 +210,7 @@ def test_no_coordinate_raises_h_more_than_the_one_taken():
         least, most = min(0.0, y[k] * bound[k]), max(0.0, y[k] * bound[k])
         steps = np.linspace(least, most, 20001) - gamma[k]
         gains.append(np.max(steps * slope[k] - steps**2 * kbar[k, k] / 2))
-    gain, _, _ = _certify.ascend(whole, point, work)
+    gain, _, _ = certify.ascend(whole, point, work)
     assert gain == pytest.approx(max(gains), abs=1e-6)
     assert gain > 1e-4
 
@@ -228,7 +229,7 @@ def test_the_best_intercept_is_the_best_of_all_kinks(seed):
         return work.bound @ np.maximum(0, -y * (work.gradient + b))
 
     low, high = min(state.low, state.high), max(state.low, state.high)
-    b = _certify.best_intercept(y, work.bound, work.gradient, low, high, work.position, work.weight)
+    b = certify.best_intercept(y, work.bound, work.gradient, low, high, work.position, work.weight)
     assert loss(b) == pytest.approx(min(loss(kink) for kink in -work.gradient), abs=1e-10)
 
 
@@ -240,7 +241,7 @@ def test_quantile_is_that_of_the_sorted_positions(n):
         level = random.random() * weight.sum()
         order = np.argsort(position, kind="stable")
         expected = position[order][np.searchsorted(np.cumsum(weight[order]), level)]
-        assert _certify.quantile(position, weight, n, level) == expected
+        assert certify.quantile(position, weight, n, level) == expected
 
 
 def test_pairs_reach_the_optimum_of_the_remaining_problem_and_g_is_its_dual_value():

@@ -15,7 +15,7 @@ from bayes_svm import leave_one_out
 
 distributed = pytest.importorskip("distributed")
 path = importlib.import_module("bayes_svm.leave_one_out.path")
-readings = importlib.import_module("bayes_svm.leave_one_out.readings")
+readings = importlib.import_module("bayes_svm.leave_one_out.methods")
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_a_worker_that_is_killed_loses_nothing(client, small_batches, monkeypatc
 
 def test_data_that_a_cluster_lost_are_sent_again(client, small_batches, monkeypatch):
     serial = leave_one_out(MACHINE, X, Y)
-    parallel = importlib.import_module("bayes_svm.leave_one_out.parallel")
+    parallel = importlib.import_module("bayes_svm.utils.parallel")
     sent, started = [], []
     scatter = type(client).scatter
 
@@ -108,7 +108,7 @@ def test_data_that_a_cluster_lost_are_sent_again(client, small_batches, monkeypa
 
 
 def test_a_cluster_that_only_loses_is_given_up(client, small_batches, monkeypatch):
-    parallel = importlib.import_module("bayes_svm.leave_one_out.parallel")
+    parallel = importlib.import_module("bayes_svm.utils.parallel")
     tried = []
 
     class Lost:

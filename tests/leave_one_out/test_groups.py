@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, ida, noisy, three_classes
 from bayes_svm import BayesSVC, leave_one_out
-from bayes_svm.kernels import Kernel
+from bayes_svm.kernels.functions import Kernel
 from oracles.left_out import train
 
 
@@ -198,11 +198,11 @@ def test_points_of_other_features_are_refused():
 
 
 def test_values_that_do_not_fit_are_refused(monkeypatch):
-    import bayes_svm._memory
+    import bayes_svm.utils.memory
 
     X, y = noisy()
-    monkeypatch.setattr(bayes_svm._memory, "ALWAYS_THERE", 0)
-    monkeypatch.setattr(bayes_svm._memory, "available_bytes", lambda: 60 * 60 * 9)
+    monkeypatch.setattr(bayes_svm.utils.memory, "ALWAYS_THERE", 0)
+    monkeypatch.setattr(bayes_svm.utils.memory, "available_bytes", lambda: 60 * 60 * 9)
     with pytest.raises(MemoryError, match="Kernel values between 900 points and 60 training points needs"):
         leave_one_out(SVC(), X, y, at=np.tile(X, (15, 1)))
 

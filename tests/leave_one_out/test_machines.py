@@ -9,7 +9,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import leave_one_out
-from bayes_svm.machine import machine_of
+from bayes_svm.dual.from_estimator import machine_of
 from oracles.interior_point import minimise_box_qp
 
 

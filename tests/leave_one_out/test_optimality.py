@@ -3,7 +3,7 @@ import pytest
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
-from bayes_svm.leave_one_out._optimality import (
+from bayes_svm._core.optimality import (
     Measured,
     Members,
     Points,
@@ -11,7 +11,7 @@ from bayes_svm.leave_one_out._optimality import (
     check_ends,
     check_moved,
 )
-from bayes_svm.machine import machine_of
+from bayes_svm.dual.from_estimator import machine_of
 from oracles.optimality import measure
 
 

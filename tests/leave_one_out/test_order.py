@@ -7,8 +7,8 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
+from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.leave_one_out.order import content_rank
-from bayes_svm.machine import machine_of
 
 
 def rank_of_rows(X, y, kernel="rbf"):

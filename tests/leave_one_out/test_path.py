@@ -9,11 +9,11 @@ from sklearn.svm import SVC
 
 from _data import awkward, ida, noisy
 from bayes_svm import leave_one_out
-from bayes_svm.kernels import Kernel
+from bayes_svm.kernels.functions import Kernel
 from oracles.left_out import left_out_values
 
 path = importlib.import_module("bayes_svm.leave_one_out.path")
-base = importlib.import_module("bayes_svm.leave_one_out.base")
+base = importlib.import_module("bayes_svm.leave_one_out.start")
 EXACT = {"unchanged", "path", "re-trained"}
 
 

@@ -2,10 +2,10 @@ import numpy as np
 from sklearn.svm import SVC
 
 from _data import noisy
-from bayes_svm.leave_one_out.leaving import groups_alone, rows_alone
-from bayes_svm.leave_one_out.readings import Plan
+from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.leave_one_out.cases import groups_alone, rows_alone
+from bayes_svm.leave_one_out.methods import Plan
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
-from bayes_svm.machine import machine_of
 
 CASES = Removals(np.array([0, 2, 3, 6]), np.array([4, 7, 1, 0, 4, 9]), np.array([0.0, 1.0, 0, 0, 0.5, 0]))
 

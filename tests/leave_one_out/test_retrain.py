@@ -4,9 +4,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
+from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.leave_one_out.removal import Removals
 from bayes_svm.leave_one_out.retrain import retrain
-from bayes_svm.machine import machine_of
 from oracles.left_out import left_out
 
 

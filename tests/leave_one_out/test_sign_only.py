@@ -6,9 +6,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from _data import IDA, awkward, ida, noisy, three_classes
 from bayes_svm import leave_one_out
+from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.leave_one_out import certified
 from bayes_svm.leave_one_out import signs as settling
-from bayes_svm.machine import machine_of
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])

@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 
 from _data import awkward, noisy
-from bayes_svm.machine import machine_of
+from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.multivariate.cutting_plane import minimise
 from bayes_svm.multivariate.losses import LOSS_NAMES, loss_of
 from bayes_svm.multivariate.planes import HIGH, LOW, Planes

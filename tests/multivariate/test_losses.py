@@ -243,6 +243,6 @@ def test_one_class_is_refused(name, label, of):
 
 
 def test_a_table_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("bayes_svm._memory.available_bytes", lambda: 10**9)
+    monkeypatch.setattr("bayes_svm.utils.memory.available_bytes", lambda: 10**9)
     with pytest.raises(MemoryError, match="contingency tables needs"):
         loss_of(lambda a, b, c, d: a + b, np.arange(20_000) % 2 == 0)

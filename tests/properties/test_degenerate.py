@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from _problems import EXACT, kernel_matrix, one_copy
 from bayes_svm import leave_one_out
-from bayes_svm.machine import machine_of
+from bayes_svm.dual.from_estimator import machine_of
 from oracles.left_out import left_out
 
 MANY_EVENTS = 20_000  # a path ends here, wherever it is

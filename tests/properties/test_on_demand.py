@@ -10,7 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
-from bayes_svm import kernel_matrix, leave_one_out, working_set
+from bayes_svm import leave_one_out
+from bayes_svm.dual import working_set
+from bayes_svm.kernels import gram as kernel_matrix
 
 EXACT = ("path", "unchanged", "re-trained", "settled")
 

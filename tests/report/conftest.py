@@ -58,7 +58,7 @@ class StandIn:
 
 
 def confusions(truth, values):
-    from bayes_svm.confusion import Confusion
+    from bayes_svm.metrics.confusion import Confusion
 
     return tuple(Confusion.from_decisions(truth[:, k], values[:, k]) for k in range(values.shape[1]))
 

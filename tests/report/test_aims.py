@@ -4,8 +4,8 @@ import math
 import numpy as np
 import pytest
 
-from bayes_svm.cli import main
 from bayes_svm.report.aims import Aims, check_aims, decision_for, rejection_for
+from bayes_svm.report.cli import main
 from bayes_svm.report.data import InputError
 
 random = np.random.default_rng(0)

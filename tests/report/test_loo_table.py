@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from bayes_svm import BayesSVC
-from bayes_svm.cli import main
+from bayes_svm.report.cli import main
 from bayes_svm.report.content import features_of
 from bayes_svm.report.data import read_table
 from bayes_svm.report.record import Settings
 
-readings = importlib.import_module("bayes_svm.leave_one_out.readings")
+readings = importlib.import_module("bayes_svm.leave_one_out.methods")
 
 PARTIAL = Path("bayes-svm-loo.csv.partial")
 OUTPUT = Path("bayes-svm-loo.csv")
@@ -161,8 +161,8 @@ def test_a_process_that_is_killed_loses_no_finished_value(table, monkeypatch):
     assert run("--output", "whole.csv") == 0
     slow = (
         "import importlib, time\n"
-        "readings = importlib.import_module('bayes_svm.leave_one_out.readings')\n"
-        "from bayes_svm.cli import main\n"
+        "readings = importlib.import_module('bayes_svm.leave_one_out.methods')\n"
+        "from bayes_svm.report.cli import main\n"
         "original, readings.SECTION = readings.iterate_parts, 7\n"
         "def slowly(*a, **o):\n"
         "    for count, part in enumerate(original(*a, **o)):\n"
@@ -231,9 +231,9 @@ def test_what_is_of_something_else_is_refused_before_the_fit(table, monkeypatch,
     elif change == "labels":
         lines[1], lines[2] = lines[1][:-1] + "b", lines[2][:-1] + "a"
     else:
-        monkeypatch.setattr("bayes_svm.cli._version", lambda: "99")
+        monkeypatch.setattr("bayes_svm.report.cli._version", lambda: "99")
     Path("data.csv").write_text("\n".join(lines))
-    monkeypatch.setattr("bayes_svm.solution.solve", lambda *arguments, **options: pytest.fail("solved"))
+    monkeypatch.setattr("bayes_svm.dual.solution.solve", lambda *arguments, **options: pytest.fail("solved"))
     assert "is of other data, options or version" in refused(capsys, "--resume")
 
 

@@ -127,7 +127,7 @@ def test_averages_have_no_interval(report):
 
 
 def test_undefined_precision_is_a_dash(stand_in):
-    from bayes_svm.confusion import Confusion
+    from bayes_svm.metrics.confusion import Confusion
     from bayes_svm.report.content import _row
 
     row = _row("never predicted", (Confusion(tp=0, fp=0, fn=5, tn=15),))

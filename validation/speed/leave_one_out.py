@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bayes_svm import LeaveOneOut, leave_one_out
-from bayes_svm.machine import machine_of
+from bayes_svm.dual.from_estimator import machine_of
 from validation._common import Page, first_split, geometric_mean, parse, parser_for, table
 from validation._common import progress as say
 from validation.speed.fit import numbers, seconds, synthetic, three

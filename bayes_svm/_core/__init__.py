@@ -1,0 +1,1 @@
+"""Compiled loops: they take arrays and numbers, and know nothing of estimators."""

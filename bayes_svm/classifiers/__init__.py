@@ -1,0 +1,1 @@
+"""Estimators whose probabilities come from one fit."""

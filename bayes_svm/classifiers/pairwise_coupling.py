@@ -1,0 +1,365 @@
+"""Probabilities of several classes from those of every pair of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
+from sklearn.utils import assert_all_finite, gen_batches, get_tags, indexable
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from bayes_svm.classifiers.bayes_svc import BayesSVC
+from bayes_svm.utils.checks import checked_labels, checked_weights, encode_classes
+from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.metaestimators import (
+    check_instance,
+    class_costs,
+    decided,
+    fit_parameters,
+    fitted_on_rows,
+    left_out_proba,
+)
+from bayes_svm.utils.threads import one_blas_thread
+
+__all__ = ["PairwiseCouplingClassifier", "couple"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+LEAST = 1e-7  # probability of a class in a pair: less would say more than any training set can
+BLOCK_BYTES = 2**25  # of the linear systems solved at once
+
+
+class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Several classes from a probabilistic classifier for each pair of them, coupled.
+
+    .. math:: \min_p \sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2
+              \quad \text{subject to} \quad \sum_i p_i = 1
+
+    where :math:`r_{ij}` is the probability of class i by the classifier of classes i and j: the
+    second method of Wu, Lin and Weng, a system of linear equations for each point.
+    :math:`r_{ij}` is limited to ``[1e-7, 1 - 1e-7]`` (log-odds of 16.1). Two classes have the
+    probabilities of their one classifier as they are.
+
+    Parameters
+    ----------
+    estimator : classifier with predict_proba, default=None
+        One clone is fitted to each pair of classes. None is :class:`~bayes_svm.BayesSVC`.
+    n_jobs : int, default=None
+        Pairs fitted at the same time, as :class:`joblib.Parallel` has it. The result does not
+        depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    estimators_ : list of n_classes * (n_classes - 1) / 2 classifiers
+        Of the pairs (0, 1), (0, 2), ..., (1, 2), ..., trained on the labels themselves.
+    pairwise_indices_ : list of arrays, or None
+        For estimators that take a kernel matrix, the training rows of each pair.
+    class_weight_ : array of shape (n_classes,)
+        The costs of the classes, as the estimators' own ``class_weight_`` have them in pairs; 1
+        where they have none.
+    left_out_proba_ : array of shape (n_samples, n_classes)
+        Left-out probabilities, where the fitted estimators have ``left_out_proba_``. A row's
+        own pairs have it left out; the classifiers of the other pairs never saw it.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        As the estimators have them.
+
+    See Also
+    --------
+    sklearn.multiclass.OneVsOneClassifier : Votes of the pairs, without probabilities.
+
+    Notes
+    -----
+    ``predict`` is the argmax of ``class_weight_ * predict_proba``. Rows of weight 0 are absent. Each
+    classifier sees two classes only. A row's left-out probabilities know nothing of what left
+    with it; but with ``groups`` the classifiers of pairs that its class is not in may have seen rows of
+    its group, of other classes.
+
+    References
+    ----------
+    Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise
+    coupling", Journal of Machine Learning Research 5, 2004. Hastie and Tibshirani,
+    "Classification by pairwise coupling", Annals of Statistics 26(2), 1998.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bayes_svm import BayesSVC, PairwiseCouplingClassifier, RejectOptionClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = PairwiseCouplingClassifier(BayesSVC()).fit(X, y)
+    >>> model.predict_proba(X[:1]).round(2).tolist()
+    [[0.99, 0.01, 0.01]]
+    >>> reject = RejectOptionClassifier(model, target_coverage=0.9).fit(X, y)
+    >>> reject.fitted_on_
+    'left-out'
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
+    }
+
+    def __init__(self, estimator: Any = None, *, n_jobs: int | None = None) -> None:
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self._pair_estimator())
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.pairwise = inner.input_tags.pairwise
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
+        """Fit a classifier to each pair of classes.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            For an estimator with a precomputed kernel the square matrix of kernel values, of
+            which each pair gets its part.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            Given to the estimator.
+        **params
+            Given to the estimator's ``fit``; with metadata routing enabled, routed to it.
+
+        Returns
+        -------
+        PairwiseCouplingClassifier
+
+        Raises
+        ------
+        ValueError
+            For fewer than two classes, for an estimator without ``predict_proba``, and where
+            the estimator refuses a pair: a BayesSVC one with a class of one member.
+        MemoryError
+            If the pairwise probabilities of the training points do not fit.
+        """
+        check_instance(self._pair_estimator())
+        if not hasattr(self._pair_estimator(), "predict_proba"):
+            raise ValueError(
+                f"{type(self.estimator).__name__} has no predict_proba: coupling needs probabilities. "
+                "Use bayes_svm.BayesSVC, or wrap it in sklearn.calibration.CalibratedClassifierCV."
+            )
+        labels = checked_labels(y)
+        X, _ = indexable(X, labels)
+        assert_all_finite(labels, input_name="y")
+        if not len(labels):
+            raise ValueError("X and y are empty: there is nothing to fit.")
+        weight = np.ones(_num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
+        self.classes_, numbers = encode_classes(labels, weight)
+        if self._pairwise():
+            X = validate_data(self, X)
+        rows = [
+            np.flatnonzero(((numbers == i) | (numbers == j)) & (weight > 0))
+            for i, j in combinations(range(len(self.classes_)), 2)
+        ]
+        self._fit_pairs(X, labels, rows, self._routed(sample_weight, params))
+        self.pairwise_indices_ = rows if self._pairwise() else None
+        if not self._pairwise():
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(self.estimators_[0], name):
+                    setattr(self, name, getattr(self.estimators_[0], name))
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class; with class weights, that of the largest class weight times probability.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        proba = self.predict_proba(X)
+        return np.asarray(self.classes_[decided(proba, self.class_weight_)])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Coupled probability of every class.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            For a precomputed kernel the values between these and all training points.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``; rows sum to 1.
+
+        Raises
+        ------
+        MemoryError
+            If the probabilities of all pairs do not fit.
+        """
+        check_is_fitted(self)
+        if self.pairwise_indices_ is None:
+            parts: Iterable[Any] = [X] * len(self.estimators_)
+        else:
+            X = validate_data(self, X, reset=False)
+            parts = (X[:, columns] for columns in self.pairwise_indices_)
+        return self._coupled(
+            _num_samples(X),
+            (model.predict_proba(part) for model, part in zip(self.estimators_, parts, strict=True)),
+        )
+
+    def decision_function(self, X: Any) -> Array:
+        """Log-odds of every class, class weights counted as prior odds: the largest is predicted.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: of ``classes_[1]``.
+        """
+        proba = self.predict_proba(X) * (self.class_weight_ / self.class_weight_.max())
+        if len(self.classes_) > 2:
+            return np.asarray(logit(proba / proba.sum(axis=1, keepdims=True)))
+        # An estimator's own probabilities may be 0 and 1.
+        logs = np.log(np.maximum(proba, np.finfo(float).tiny))
+        return np.asarray(logs[:, 1] - logs[:, 0])
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Routing of ``fit``'s metadata: to the estimator, and the weights here."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self._pair_estimator(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+    def _pair_estimator(self) -> Any:
+        return BayesSVC() if self.estimator is None else self.estimator
+
+    def _pairwise(self) -> bool:
+        return bool(get_tags(self._pair_estimator()).input_tags.pairwise)
+
+    def _routed(self, sample_weight: ArrayLike | None, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters of the estimator's fit."""
+        if not _routing_enabled():
+            return fit_parameters(self._pair_estimator(), sample_weight, params)
+        given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
+        return dict(process_routing(self, "fit", **given).estimator.fit)
+
+    def _fit_pairs(self, X: Any, y: NDArray[Any], rows: list[Indices], params: dict[str, Any]) -> None:
+        estimator = self._pair_estimator()
+        with one_blas_thread():  # of this thread, too: of several, the first to leave would lift the limit
+            self.estimators_ = Parallel(n_jobs=self.n_jobs)(
+                delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
+            )
+        # The pairs of the first class have it and every other one.
+        pair_costs = [class_costs(model) for model in self.estimators_[: len(self.classes_) - 1]]
+        self.class_weight_ = np.array([1.0, *(second / first for first, second in pair_costs)])
+        self.__dict__.pop("left_out_proba_", None)  # of an earlier fit
+        if all(left_out_proba(model) is not None for model in self.estimators_):
+            pairs = zip(self.estimators_, rows, strict=True)
+            left_out = (_left_out(model, X, y, own) for model, own in pairs)
+            self.left_out_proba_ = self._coupled(len(y), left_out)
+
+    def _coupled(self, n_samples: int, of_pairs: Iterable[Array]) -> Array:
+        """Probabilities from those of the pairs, arrays of shape (n_samples, 2) one after the other."""
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            [proba] = of_pairs
+            return np.asarray(proba, dtype=np.float64)
+        n_pairs = n_classes * (n_classes - 1) // 2
+        require_bytes(
+            8 * n_samples * n_pairs,
+            f"Coupling the pairs of {n_classes} classes for {n_samples} points",
+            "Ask for fewer points at a time.",
+        )
+        first = np.empty((n_samples, n_pairs))
+        for k, proba in enumerate(of_pairs):
+            first[:, k] = proba[:, 0]
+        return couple(first, n_classes)
+
+
+def couple(first: Array, n_classes: int) -> Array:
+    r"""Class probabilities that fit the pairwise ones best.
+
+    With :math:`Q_{ii} = \sum_{s \ne i} r_{si}^2` and :math:`Q_{ij} = -r_{ji} r_{ij}` the minimum
+    of :math:`p' Q p` over :math:`\sum_i p_i = 1`, which has no negative entries:
+
+    .. math:: \begin{pmatrix} Q & e \\ e' & 0 \end{pmatrix} \begin{pmatrix} p \\ b \end{pmatrix} =
+              \begin{pmatrix} 0 \\ 1 \end{pmatrix}
+
+    Parameters
+    ----------
+    first : array of shape (n_samples, n_classes * (n_classes - 1) / 2)
+        Probability of the first class of each pair, pairs in the order (0, 1), (0, 2), ..., (1, 2), ...
+        Limited to ``[1e-7, 1 - 1e-7]``.
+    n_classes : int
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+
+    References
+    ----------
+    Wu, Lin and Weng 2004, the second method.
+    """
+    proba = np.empty((len(first), n_classes))
+    n_rows = max(1, BLOCK_BYTES // (4 * 8 * (n_classes + 1) ** 2))
+    for part in gen_batches(len(first), n_rows):
+        proba[part] = _couple_block(np.clip(first[part], LEAST, 1.0 - LEAST), n_classes)
+    return proba
+
+
+def _couple_block(r: Array, n_classes: int) -> Array:
+    """All systems at once, in units of ``1 / sqrt(Q_ii)``, in which no class is lost in rounding."""
+    i, j = np.triu_indices(n_classes, 1)
+    system = np.zeros((len(r), n_classes + 1, n_classes + 1))
+    diagonal = np.zeros((len(r), n_classes))
+    for k in range(len(i)):
+        diagonal[:, i[k]] += (1.0 - r[:, k]) ** 2
+        diagonal[:, j[k]] += r[:, k] ** 2
+    scale = 1.0 / np.sqrt(diagonal)
+    system[:, i, j] = system[:, j, i] = -r * (1.0 - r) * scale[:, i] * scale[:, j]
+    system[:, range(n_classes), range(n_classes)] = 1.0
+    border = scale / scale.max(axis=1, keepdims=True)
+    system[:, :-1, -1] = system[:, -1, :-1] = border
+    right = np.zeros((len(r), n_classes + 1, 1))
+    right[:, -1] = 1.0
+    proba = np.linalg.solve(system, right)[:, :-1, 0] * border
+    return np.asarray(proba / proba.sum(axis=1, keepdims=True))
+
+
+def _fit_pair(estimator: Any, X: Any, y: NDArray[Any], rows: Indices, params: dict[str, Any]) -> Any:
+    with one_blas_thread():
+        return fitted_on_rows(estimator, X, y, rows, params)
+
+
+def _left_out(model: Any, X: Any, y: NDArray[Any], rows: Indices) -> Array:
+    """Probabilities of all rows by a pair's classifier, its own rows left out."""
+    proba = np.empty((len(y), 2))
+    proba[rows] = left_out_proba(model)
+    others = np.setdiff1d(np.arange(len(y)), rows)
+    if len(others):
+        X_others, _ = _safe_split(model, X, y, others, rows)
+        proba[others] = model.predict_proba(X_others)
+    return proba

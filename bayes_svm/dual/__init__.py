@@ -1,0 +1,1 @@
+"""The dual problem of an SVM, and its exact solution."""

@@ -1,0 +1,175 @@
+"""From a scikit-learn SVM and its training data to a machine and its exact solutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.svm import SVC
+from sklearn.utils import check_array, check_consistent_length, column_or_1d, compute_class_weight
+
+from bayes_svm.dual.machine import Machine
+from bayes_svm.dual.problem import DualProblem
+from bayes_svm.dual.solution import DualSolution, solve
+from bayes_svm.kernels.functions import Kernel
+from bayes_svm.utils.checks import (
+    checked_labels,
+    checked_square,
+    checked_weights,
+    class_weights,
+    encode_classes,
+    row_bounds,
+    with_narrow_indices,
+)
+from bayes_svm.utils.metaestimators import check_instance
+
+__all__ = ["machine_of", "step_limit"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+REQUIRED = ("C", "kernel", "degree", "gamma", "coef0", "class_weight", "tol", "max_iter")
+REQUIRED_LINEAR = {
+    "C": None, "class_weight": None, "tol": None, "fit_intercept": None, "intercept_scaling": None,
+    "loss": "hinge", "penalty": "l2", "multi_class": "ovr",
+}  # fmt: skip
+
+
+def machine_of(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, one_vs_one: bool = False
+) -> tuple[Machine, list[DualSolution]]:
+    """Machine and exact solutions of an SVC-like or LinearSVC-like estimator on its training data.
+
+    The machine is that of the estimator's parameters as they are now, trained on these data. The
+    coefficients of a fitted SVC are the starting point of the solution.
+
+    Parameters
+    ----------
+    estimator : SVC, BayesSVC or LinearSVC, fitted or not
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+    sample_weight : array of shape (n_samples,), optional
+    one_vs_one : bool
+        For more than two classes, take them in pairs instead of one against the rest.
+
+    Raises
+    ------
+    TypeError
+        If the estimator has not the parameters of :class:`sklearn.svm.SVC` or
+        :class:`sklearn.svm.LinearSVC`.
+    ValueError
+        If X, y are not what a fitted estimator was fitted on, or a LinearSVC has another loss
+        than the hinge.
+    """
+    check_instance(estimator)
+    linear = _is_linear_machine(estimator)
+    estimator._validate_params()
+    y = checked_labels(y)
+    X = with_narrow_indices(check_array(X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True))
+    check_consistent_length(X, y)
+    weight = checked_weights(sample_weight, X)
+    classes, numbers = encode_classes(y, weight)
+    fitted = hasattr(estimator, "classes_")
+    if fitted and not (
+        np.array_equal(estimator.classes_, classes) and estimator.n_features_in_ == X.shape[1]
+    ):
+        raise ValueError("X, y are not what the estimator was fitted on: classes or features differ.")
+    kernel = _linear_kernel(estimator) if linear else _kernel_of(estimator, X, weight)
+    if kernel.precomputed:
+        checked_square(X, X.shape[1])
+        X = X.toarray() if sparse.issparse(X) else X
+    bounds = row_bounds(
+        estimator.C, _class_weight_of(estimator, classes, numbers, y, weight), numbers, weight
+    )
+    machine = Machine.build(X, numbers, classes, kernel, weight, bounds, int(linear), one_vs_one)
+    solutions = []
+    for k in range(machine.n_problems):
+        problem = machine.problem(k)
+        one_fit = fitted and not linear and machine.n_problems == 1
+        start = _coefficients_of(estimator, problem) if one_fit else None
+        max_iter = step_limit(estimator)
+        solutions.append(solve(problem, tol=estimator.tol, max_iter=max_iter, start=start))
+    return machine, solutions
+
+
+def step_limit(estimator: Any) -> int:
+    """``max_iter`` of an SVC; -1 for a LinearSVC, whose iterations are passes of another solver."""
+    return -1 if _is_linear_machine(estimator) else int(estimator.max_iter)
+
+
+def _is_linear_machine(estimator: Any) -> bool:
+    """False for an SVC-like estimator, True for a LinearSVC-like one with the hinge loss."""
+    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    missing = [name for name in REQUIRED if name not in parameters]
+    if is_classifier(estimator) and not missing:
+        return False
+    if is_classifier(estimator) and all(name in parameters for name in REQUIRED_LINEAR):
+        for name, value in REQUIRED_LINEAR.items():
+            if value is not None and parameters[name] != value:
+                raise ValueError(
+                    f"{type(estimator).__name__}({name}={parameters[name]!r}) is not solved exactly "
+                    f"here: use {name}={value!r}."
+                )
+        return True
+    lack = f"it has no parameter {', '.join(missing)}" if missing else "it is not a classifier"
+    raise TypeError(
+        f"{type(estimator).__name__} is not an SVC, BayesSVC or LinearSVC: {lack}. For a pipeline, pass its "
+        "last step and the transformed X."
+    )
+
+
+def _linear_kernel(estimator: Any) -> Kernel:
+    """``x'z`` plus the square of the constant feature, whose weight is the intercept."""
+    constant = float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0
+    return Kernel("poly", gamma=1.0, degree=1, coef0=constant**2)
+
+
+def _kernel_of(estimator: Any, X: Any, weight: Array) -> Kernel:
+    """The kernel that the estimator's parameters mean on X, whatever they were when it was fitted."""
+    # SVC's own "scale" knows no weights.
+    kernel = Kernel.of(estimator, X, None if isinstance(estimator, SVC) else weight)
+    fitted: Kernel | None = getattr(estimator, "kernel_", None)
+    return fitted if fitted is not None and fitted == kernel else kernel
+
+
+def _class_weight_of(
+    estimator: Any, classes: NDArray[Any], numbers: Indices, y: ArrayLike, weight: Array
+) -> Array:
+    """Class weights as the estimator itself computes them from its parameters."""
+    given = estimator.class_weight
+    if isinstance(given, str) and isinstance(estimator, SVC):
+        labels = np.asarray(column_or_1d(y))
+        known = np.unique(labels)
+        # SVC counts rows, whatever their weight.
+        balanced = compute_class_weight(given, classes=known, y=labels)
+        return np.asarray(balanced[np.searchsorted(known, classes)])
+    return class_weights(given, classes, numbers, weight)
+
+
+def _coefficients_of(estimator: Any, problem: DualProblem) -> Array:
+    """Signed coefficients of the merged points, from a fitted binary estimator."""
+    coef = estimator.dual_coef_
+    coef = np.asarray(coef.todense() if sparse.issparse(coef) else coef).ravel()
+    rows = np.arange(len(problem.group))
+    if isinstance(estimator, SVC):
+        rows = np.flatnonzero(problem.group >= 0)  # SVC numbers its support among rows of positive weight
+    if estimator.support_.max(initial=-1) >= len(rows):
+        raise ValueError(
+            "X has fewer rows than the estimator was fitted on, rows of weight zero not counted."
+        )
+    points = problem.group[rows[estimator.support_]]
+    inside = points >= 0
+    beta = np.zeros(len(problem.label))
+    np.add.at(beta, points[inside], coef[inside])
+    slack = 1e-6 * problem.bound
+    if np.any(beta * problem.label < -slack):
+        raise ValueError(
+            "The signs of the estimator's dual coefficients do not fit y: pass the X and y it was fitted on."
+        )
+    if np.any(np.abs(beta) > problem.bound + slack):  # C or a weight has been lowered since
+        return np.zeros_like(beta)
+    beta = np.clip(beta, problem.lower, problem.upper)
+    return beta if abs(beta.sum()) <= 1e-9 * problem.bound.sum() else np.zeros_like(beta)

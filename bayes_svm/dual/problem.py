@@ -1,0 +1,213 @@
+"""The signed dual problem of one binary SVM, with equal points merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import lapack
+
+from bayes_svm.dual.tableau import FreeSystem, kernel_shift
+from bayes_svm.kernels.gram import KernelMatrix
+
+__all__ = [
+    "DualProblem",
+    "bound_slack",
+    "first_occurrences",
+    "is_convex",
+    "snapped",
+]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+AT_BOUND = 1e-9  # see bound_slack
+UNBOUNDED = 1e300
+CURVATURE_ROUNDING = 1e-9  # negative curvature, relative to the diagonal, that may be rounding
+
+
+def first_occurrences(X: Any) -> tuple[Indices, Indices]:
+    """Distinct rows of X, and which of them each row is.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    distinct : array of shape (n_distinct,)
+        Row numbers of the first occurrence of each distinct row, ascending.
+    row_of : array of shape (n_samples,)
+        ``X[i]`` equals ``X[distinct[row_of[i]]]``.
+    """
+    keys: NDArray[Any]
+    if sparse.issparse(X):
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        contents = (
+            X.indices[a:b].tobytes() + X.data[a:b].tobytes()
+            for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        )
+        numbers: dict[bytes, int] = {}
+        keys = np.array([numbers.setdefault(content, len(numbers)) for content in contents], dtype=np.intp)
+    else:
+        X = np.ascontiguousarray(X) + 0.0  # -0.0 becomes 0.0
+        keys = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel()
+    _, first, sorted_of = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return first[order].astype(np.intp), place[sorted_of.ravel()]
+
+
+def is_convex(gram: Array) -> bool:
+    """Whether ``beta' K beta >= 0`` for all beta that sum to 0, up to rounding.
+
+    Centring the kernel matrix takes out the part that such beta do not see.
+    """
+    means = gram.mean(axis=0)
+    centred = gram - means - means[:, None] + means.mean()
+    scale = float(np.abs(np.diagonal(centred)).mean()) or 1.0
+    centred[np.diag_indices_from(centred)] += CURVATURE_ROUNDING * scale
+    _, info = lapack.dpotrf(centred, lower=1, overwrite_a=1)
+    return bool(info == 0)
+
+
+def bound_slack(beta: Array, bound: Array) -> Array:
+    """Distance from a bound within which a coefficient counts as being on it.
+
+    Rounding is relative to the coefficients, which can be far smaller than their bounds.
+    """
+    return np.asarray(AT_BOUND * np.minimum(bound, np.abs(beta).max(initial=0.0)))
+
+
+def snapped(beta: Array, lower: Array, upper: Array) -> Array:
+    """Coefficients within rounding of a bound put on it."""
+    slack = bound_slack(beta, upper - lower)
+    beta = np.where(beta <= lower + slack, lower, beta)
+    return np.where(beta >= upper - slack, upper, beta)
+
+
+@dataclass(frozen=True)
+class DualProblem:
+    r"""Minimise ``1/2 beta' K beta - label' beta`` over signed coefficients.
+
+    .. math:: \sum_g \beta_g = 0, \qquad \text{lower} \le \beta \le \text{upper},
+              \qquad \beta_g = y_g \alpha_g
+
+    Points with equal x and equal label are one point here, their bounds added up.
+    A machine whose intercept is regularised, as that of :class:`sklearn.svm.LinearSVC`, has no
+    constraint on the sum of beta. It is posed as one that has, with a *null point* more: at the
+    origin of feature space, with target 0 and no bounds, which takes up any sum at no cost and
+    holds the intercept at 0.
+
+    The residual of point g is ``f(x_g) - y_g``: at the optimum it is at least 0 where
+    beta is at its lower bound, at most 0 at its upper bound, 0 in between.
+
+    Parameters
+    ----------
+    gram : KernelMatrix
+        Kernel values between the points.
+    label : array of shape (n_points,)
+        -1 or +1; 0 for a null point, which is then the last.
+    bound : array of shape (n_points,)
+        Sum of the members' ``C * sample_weight * class_weight``.
+    group : array of shape (n_samples,)
+        The point each row belongs to; -1 for rows of weight zero.
+    row_bound : array of shape (n_samples,)
+        Each row's own part of the bound.
+    convex : bool
+        Whether the objective is convex where the coefficients sum to 0. If not, there is no
+        optimum to be had, only a stationary point.
+    """
+
+    gram: KernelMatrix
+    label: Array
+    bound: Array
+    group: Indices
+    row_bound: Array
+    convex: bool = True
+    _last_system: list[FreeSystem] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @classmethod
+    def merge(
+        cls,
+        gram: KernelMatrix,
+        row_of: Indices,
+        label: Array,
+        row_bound: Array,
+        convex: bool = True,
+        n_null: int = 0,
+    ) -> DualProblem:
+        """Merge rows with equal x and label.
+
+        Parameters
+        ----------
+        gram : KernelMatrix
+            Kernel values between the distinct rows of X, and of null points.
+        row_of : array of shape (n_samples,)
+            The distinct row each sample has; -1 for rows of weight zero.
+        label, row_bound : arrays of shape (n_samples,)
+        convex : bool
+        n_null : int
+            1 for a machine whose intercept is regularised.
+        """
+        key = np.where(row_of < 0, -1, 2 * row_of + (label > 0))
+        present, group = np.unique(key[key >= 0], return_inverse=True)
+        rows = np.concatenate([present // 2, np.arange(len(gram) - n_null, len(gram))])
+        full_group = np.full(len(key), -1, dtype=np.intp)
+        full_group[key >= 0] = group
+        bound: Array = np.bincount(group, weights=row_bound[key >= 0], minlength=len(present)).astype(float)
+        whole = len(rows) == len(gram) and bool(np.all(rows == np.arange(len(rows))))
+        return cls(
+            gram=gram if whole else gram.take(rows, n_null),
+            label=np.append(np.where(present % 2 == 1, 1.0, -1.0), np.zeros(n_null)),
+            bound=np.append(bound, np.full(n_null, UNBOUNDED)),
+            group=full_group,
+            row_bound=np.where(key >= 0, row_bound, 0.0),
+            convex=convex,
+        )
+
+    @cached_property
+    def shift(self) -> float:
+        """Constant added to the kernel where a positive definite matrix is needed."""
+        return kernel_shift(self.gram)
+
+    def free_system(self, free: Indices) -> FreeSystem:
+        """The factorised system of some free points; that of the last ones asked for is kept.
+
+        The polish, the exact coefficients and the paths of one solution all ask for the same.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the points are dependent.
+        """
+        for system in self._last_system:
+            if np.array_equal(system.free, free):
+                return system
+        system = FreeSystem(self.gram, free, self.shift)
+        self._last_system[:] = [system]
+        return system
+
+    @property
+    def lower(self) -> Array:
+        """Lower bounds of beta."""
+        return np.where(self.label > 0, 0.0, -self.bound)
+
+    @property
+    def upper(self) -> Array:
+        """Upper bounds of beta."""
+        return np.where(self.label >= 0, self.bound, 0.0)
+
+    def objectives(self, beta: Array, values: Array, intercept: float) -> tuple[float, float]:
+        """Primal and dual objective at ``beta``, whose decision values are ``values``."""
+        norm = float(beta @ (values - intercept))
+        weight = np.where(self.label != 0, self.bound, 0.0)
+        loss = float(weight @ np.maximum(0.0, 1.0 - self.label * values))
+        return norm / 2 + loss, float(self.label @ beta) - norm / 2

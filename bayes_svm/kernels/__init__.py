@@ -1,0 +1,1 @@
+"""Kernel functions, and kernel matrices whose rows are computed on demand."""

@@ -1,0 +1,305 @@
+"""Exact leave-one-out values of support vector machines."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+from sklearn.utils import check_array
+
+from bayes_svm.dual.from_estimator import machine_of, step_limit
+from bayes_svm.dual.machine import Machine
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.leave_one_out.cases import Leaving, groups_alone, rows_alone
+from bayes_svm.leave_one_out.folds import fold_numbers, group_numbers
+from bayes_svm.leave_one_out.methods import Plan, Readings, Wanted, read_parts
+from bayes_svm.leave_one_out.result import STATUSES, LeaveOneOut, combined
+from bayes_svm.utils.checks import with_narrow_indices
+from bayes_svm.utils.metaestimators import check_jobs
+from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.warn import warn
+
+__all__ = ["LeaveOneOut", "by_row", "leave_one_out", "read_machine", "warn_if_inexact", "whole_readings"]
+
+Array = NDArray[np.float64]
+
+METHODS = ("path", "certified", "warm", "retrain")
+
+
+def leave_one_out(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    cv: Any = None,
+    at: Any = None,
+    method: str = "path",
+    sign_only: bool = False,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> LeaveOneOut:
+    r"""Decision value of every training point under the machine trained without it.
+
+    .. math:: f^{(-r)}(x_r) \quad \text{for all } r
+
+    The coefficient of the point left out shrinks from its optimum to 0 while all others are
+    kept exactly optimal; between changes of the set of free points everything is linear in
+    it. All paths share one factorisation, and the end of each is checked for optimality on
+    all points. Several points leave together along one common parameter.
+
+    Parameters
+    ----------
+    estimator : SVC, BayesSVC or LinearSVC(loss="hinge"), fitted or not
+        A fitted binary SVC or BayesSVC gives the solution to start from. More than two classes
+        are taken as the estimator does: in pairs for SVC, one against the rest otherwise.
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Training data; the kernel matrix between the training points for a precomputed kernel.
+    y : array of shape (n_samples,)
+    sample_weight : array of shape (n_samples,), optional
+        A weight of w stands for ``max(1, floor(w))`` equal copies of the row, one of which is
+        left out, so that weights and repeated rows give the same values: the whole row for
+        weights below 2. A row of weight 0 is absent, and gets the decision value of the whole
+        machine. Groups are left out with all their weight.
+    groups : array of shape (n_samples,), optional
+        Labels of groups that are left out whole: each row gets the decision value of the
+        machine trained without its group.
+    cv : int, splitter or iterable, optional
+        The same for the test folds of a scikit-learn splitter, which must put each row in
+        exactly one of them: exact k-fold cross-validation from one fit. ``groups`` then goes
+        to the splitter.
+    at : array or sparse matrix of shape (n_at, n_features), optional
+        Points to give the decision values of besides, under each machine.
+    method : {"path", "certified", "warm", "retrain"}, default="path"
+        * "path": exact values along paths, as above.
+        * "certified": the signs, by sequential minimal optimisation stopped as soon as a bound
+          proves them (Franc et al., algorithm 3); "warm": the same without the proof, stopped
+          at ``tol`` (their algorithms 1 and 2). Values are those of the last iterate.
+        * "retrain": every remaining problem is solved on its own from scratch: the slow reference.
+    sign_only : bool, default=False
+        Stop each path as soon as the sign of its value is known: by monotonicity, since
+        ``y_r f(x_r)`` never rises along it, and by a bound of how fast it can fall, which
+        supposes, as the xi-alpha estimates do, that a free support vector is left without
+        the point. The error is that of the full values; values not computed are NaN.
+        For two classes, path only.
+    n_jobs : int, optional
+        Jobs of joblib: threads, or what ``joblib.parallel_config`` says. The result does not
+        depend on it.
+    verbose : int, default=0
+        1 prints progress to stderr.
+
+    Returns
+    -------
+    LeaveOneOut
+
+    Raises
+    ------
+    ValueError
+        For an unknown method, options that exclude each other, folds that do not partition
+        the rows, or data that the estimator cannot be trained on.
+    TypeError
+        If the estimator is not one of those above, or ``n_jobs`` is no number.
+    MemoryError
+        If the kernel matrix, the tableau, or the values asked for besides do not fit.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the solution to start from is not exact.
+
+    References
+    ----------
+    Cauwenberghs and Poggio, "Incremental and decremental support vector machine learning",
+    NIPS 2000, for the path of a single point. Franc, Laskov and Mueller, "Stopping conditions
+    for exact computation of leave-one-out error in support vector machines", ICML 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from sklearn.svm import SVC
+    >>> from bayes_svm import leave_one_out
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
+    >>> round(leave_one_out(SVC(C=1.0), X, y).error, 4)
+    0.0228
+    >>> round(leave_one_out(SVC(C=1.0), X, y, cv=5).f1, 3)
+    0.979
+    """
+    if method not in METHODS:
+        raise ValueError(f"method={method!r} is not one of {METHODS}.")
+    check_jobs(n_jobs)
+    with one_blas_thread():
+        one_vs_one = isinstance(estimator, SVC)
+        machine, solutions = machine_of(estimator, X, y, sample_weight, one_vs_one=one_vs_one)
+        for solution in solutions:
+            warn_if_inexact(solution)
+        wanted = Wanted(
+            method=method,
+            sign_only=sign_only,
+            tolerance=float(estimator.tol),
+            max_iter=step_limit(estimator),
+            n_jobs=n_jobs,
+            report=_report if verbose else None,
+        )
+        _check_options(machine, wanted, at, groups, cv)
+        numbers = group_numbers(groups, len(machine.y))
+        if cv is not None:
+            numbers = fold_numbers(machine.X, y, numbers, cv, "cv")
+        leaving = rows_alone(machine) if numbers is None else groups_alone(machine, numbers)
+        values, _ = read_machine(machine, solutions, leaving, wanted, at=_checked_at(machine, at))
+        return combined(values, estimator) if machine.one_vs_one else values
+
+
+def _check_options(machine: Machine, wanted: Wanted, at: Any, groups: Any, cv: Any) -> None:
+    """Raise ValueError for options that exclude each other."""
+    grouped = groups is not None or cv is not None
+    if wanted.sign_only and wanted.method != "path":
+        raise ValueError(f"sign_only=True needs method='path', got method={wanted.method!r}.")
+    if wanted.sign_only and machine.n_problems > 1:
+        raise ValueError(
+            "sign_only=True needs two classes: of several the largest value decides, not its sign."
+        )
+    if wanted.sign_only and (at is not None or grouped):
+        raise ValueError("sign_only=True stops before the values that at=, groups= and cv= ask for.")
+    if wanted.method in ("certified", "warm") and (at is not None or grouped):
+        raise ValueError(
+            f"method={wanted.method!r} leaves out single points only: at=, groups= and cv= need 'path'."
+        )
+    if wanted.method in ("certified", "warm") and machine.n_null:
+        raise ValueError(f"method={wanted.method!r} needs an intercept that is not regularised: use 'path'.")
+
+
+def _checked_at(machine: Machine, at: Any) -> Any:
+    """The points asked for besides, of the training data's kind; none for None."""
+    if at is None:
+        return None
+    at = with_narrow_indices(check_array(at, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True))
+    if at.shape[1] != machine.X.shape[1]:
+        raise ValueError(f"at has {at.shape[1]} features, X has {machine.X.shape[1]}.")
+    return at
+
+
+def _report(done: int, total: int) -> None:
+    """Progress on one line of stderr."""
+    end = "\n" if done == total else "\r"
+    print(f"[leave_one_out] {done} of {total} cases", end=end, file=sys.stderr, flush=True)
+
+
+def warn_if_inexact(solution: DualSolution) -> None:
+    """ConvergenceWarning naming the reason and the gap of a solution that is not exact."""
+    if not solution.exact:
+        warn(
+            f"The solution is not exact: {solution.reason} (KKT residual {solution.kkt_residual:.2g}, "
+            f"relative duality gap {solution.relative_gap:.2g}).",
+            ConvergenceWarning,
+        )
+
+
+def read_machine(
+    machine: Machine, solutions: list[DualSolution], leaving: Leaving, wanted: Wanted, *, at: Any = None
+) -> tuple[LeaveOneOut, Array]:
+    """Leave-one-out of solved problems: the part of :func:`leave_one_out` after the fit.
+
+    Parameters
+    ----------
+    machine : Machine
+    solutions : list of DualSolution
+        One for each of the machine's problems.
+    leaving : Leaving
+    wanted : Wanted
+    at : array or CSR matrix of shape (n_at, n_features), optional
+
+    Returns
+    -------
+    LeaveOneOut
+    values : array of shape (n_parts,) or (n_parts, n_problems)
+        Decision value of each part of ``leaving``: a row that stands for copies in several cases
+        has several.
+    """
+    started = time.perf_counter()
+    found = []
+    for k, solution in enumerate(solutions):
+        problem = machine.problem(k)
+        plan = Plan.of(problem, leaving)
+        absent = machine.X[leaving.part_row[plan.absent]]
+        cross = np.vstack([machine.cross(problem, points) for points in (at, absent) if points is not None])
+        whole = whole_readings(machine, solution, cross[: len(cross) - len(plan.absent)])
+        found.append(
+            (whole, read_parts(problem, solution, whole.take(leaving.part_row), plan, wanted, cross))
+        )
+    result = by_row(machine, leaving, found, time.perf_counter() - started)
+    values = _joined([parts.values for _, parts in found])
+    return (result if at is not None else replace(result, values_at=None)), values
+
+
+def whole_readings(machine: Machine, solution: DualSolution, cross: Array) -> Readings:
+    """What every row reads under the whole machine, and the points asked for besides."""
+    values = machine.values_on_rows(solution)
+    return Readings.of_whole(solution, values, cross @ solution.beta + solution.intercept)
+
+
+def by_row(
+    machine: Machine, leaving: Leaving, found: list[tuple[Readings, Readings]], seconds: float
+) -> LeaveOneOut:
+    """Readings of the rows from those of the whole machine and of the parts, a pair per problem.
+
+    A row of several copies, which leave in several cases, has the mean of their values and the least
+    exact status.
+    """
+    rows = [vars(_of_rows(leaving, whole, parts)) for whole, parts in found]
+    columns = {name: _joined([row[name] for row in rows]) for name in rows[0]}
+    return LeaveOneOut(
+        decision_values=columns["values"],
+        train_decision_values=_joined([whole.values for whole, _ in found]),
+        values_at=columns["at"],
+        status=columns["status"],
+        events=columns["events"],
+        kernel_columns=columns["columns"],
+        kkt_residual=columns["kkt_residual"],
+        gap=columns["gap"],
+        classes=machine.classes,
+        y=machine.y,
+        predicted=_predicted(columns["signs"], columns["values"]),
+        weight=machine.weight,
+        seconds=seconds,
+    )
+
+
+def _of_rows(leaving: Leaving, whole: Readings, parts: Readings) -> Readings:
+    if leaving.part_each:
+        return Readings(
+            **{name: leaving.rows_of(values, getattr(whole, name)) for name, values in vars(parts).items()}
+        )
+    values = leaving.row_means(parts.values, whole.values)
+    signs = leaving.row_means(parts.signs, whole.signs)
+    rank = {status: number for number, status in enumerate(STATUSES)}
+    ranked = [np.array([rank[one] for one in readings.status.tolist()]) for readings in (parts, whole)]
+    largest = {
+        name: leaving.row_largest(getattr(parts, name), getattr(whole, name))
+        for name in ("events", "columns", "kkt_residual", "gap")
+    }
+    return Readings(
+        values=values,
+        signs=np.where(np.isnan(values), signs, np.sign(values)),
+        status=np.array(STATUSES)[leaving.row_largest(*ranked)],
+        at=leaving.row_means(parts.at, whole.at),
+        **largest,
+    )
+
+
+def _predicted(signs: Any, values: Any) -> NDArray[np.intp]:
+    """Class numbers: by the sign for two classes, by the largest value for more."""
+    return np.asarray(signs > 0 if signs.ndim == 1 else values.argmax(axis=1), dtype=np.intp)
+
+
+def _joined(columns: list[Any]) -> Any:
+    """The only column, or all of them along a last axis."""
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=-1)

@@ -1,0 +1,1 @@
+"""Measures of decisions, from plain arrays."""

@@ -1,0 +1,172 @@
+"""Counts of right and wrong decisions, and what is read off them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import UndefinedMetricWarning
+
+from bayes_svm.utils.warn import warn
+
+__all__ = ["Confusion", "PerClass"]
+
+MEASURES = ("error", "recall", "precision", "f1")
+
+
+def _ratio(part: float, whole: float, name: str, lacking: str) -> float:
+    if whole > 0:
+        return part / whole
+    warn(f"{name} is ill-defined and set to 0.0: there are no {lacking}.", UndefinedMetricWarning)
+    return 0.0
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Weighted counts of the decisions for one class against the rest.
+
+    Parameters
+    ----------
+    tp, fp, fn, tn : float
+        True and false positives, false and true negatives.
+
+    Examples
+    --------
+    >>> c = Confusion(tp=8, fp=2, fn=4, tn=86)
+    >>> c.error, c.precision
+    (0.06, 0.8)
+    >>> [round(end, 3) for end in c.interval("precision")]
+    [0.49, 0.943]
+    """
+
+    tp: float
+    fp: float
+    fn: float
+    tn: float
+
+    @classmethod
+    def from_decisions(
+        cls, positive: ArrayLike, decision_values: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Confusion:
+        """Count decisions: positive where the decision value is above 0.
+
+        Parameters
+        ----------
+        positive : array of bool of shape (n_samples,)
+        decision_values : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        positive = np.asarray(positive, dtype=bool)
+        decided = np.asarray(decision_values) > 0
+        weight = np.ones(len(positive)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        cells = np.bincount(2 * positive + decided, weights=weight, minlength=4)
+        return cls(tp=float(cells[3]), fp=float(cells[1]), fn=float(cells[2]), tn=float(cells[0]))
+
+    def __add__(self, other: Confusion) -> Confusion:
+        return Confusion(self.tp + other.tp, self.fp + other.fp, self.fn + other.fn, self.tn + other.tn)
+
+    @property
+    def error(self) -> float:
+        """``(fp + fn) / n``."""
+        return (self.fp + self.fn) / (self.tp + self.fp + self.fn + self.tn)
+
+    @property
+    def recall(self) -> float:
+        """``tp / (tp + fn)``; 0 with a warning if there are no positives."""
+        return _ratio(self.tp, self.tp + self.fn, "Recall", "positive samples")
+
+    @property
+    def precision(self) -> float:
+        """``tp / (tp + fp)``; 0 with a warning if nothing is decided positive."""
+        return _ratio(self.tp, self.tp + self.fp, "Precision", "positive decisions")
+
+    @property
+    def f1(self) -> float:
+        """``2 tp / (2 tp + fp + fn)``; 0 with a warning if there are no positives at all."""
+        return _ratio(2 * self.tp, 2 * self.tp + self.fp + self.fn, "F1", "positive samples or decisions")
+
+    def interval(self, measure: str, confidence: float = 0.95) -> tuple[float, float]:
+        """Wilson score interval of a measure.
+
+        F1 is ``2 J / (1 + J)`` with ``J = tp / (tp + fp + fn)``, a proportion: its interval
+        is the image of J's. With nothing to count the interval is (0, 1).
+
+        Parameters
+        ----------
+        measure : {"error", "recall", "precision", "f1"}
+        confidence : float, default=0.95
+
+        Returns
+        -------
+        (float, float)
+        """
+        cells = {
+            "error": (self.fp + self.fn, self.tp + self.fp + self.fn + self.tn),
+            "recall": (self.tp, self.tp + self.fn),
+            "precision": (self.tp, self.tp + self.fp),
+            "f1": (self.tp, self.tp + self.fp + self.fn),
+        }
+        if measure not in cells:
+            raise ValueError(f"measure={measure!r} is not one of {MEASURES}.")
+        part, whole = cells[measure]
+        if whole == 0:
+            return 0.0, 1.0
+        from statsmodels.stats.proportion import proportion_confint  # heavy: only where it is used
+
+        low, high = (
+            float(end) for end in proportion_confint(part, whole, alpha=1 - confidence, method="wilson")
+        )
+        # At 0 and 1 rounding may leave the share itself outside.
+        low, high = min(low, part / whole), max(high, part / whole)
+        return (2 * low / (1 + low), 2 * high / (1 + high)) if measure == "f1" else (low, high)
+
+
+@dataclass(frozen=True)
+class PerClass:
+    """Performance read off one confusion (binary), or one per class against the rest.
+
+    Parameters
+    ----------
+    confusions : tuple of Confusion
+        One, for ``classes_[1]`` against ``classes_[0]``; or one per class.
+    """
+
+    confusions: tuple[Confusion, ...]
+
+    def _macro(self, measure: str) -> float:
+        return float(np.mean([getattr(confusion, measure) for confusion in self.confusions]))
+
+    @property
+    def error(self) -> float:
+        """Share of wrong decisions; the mean over classes if there are several confusions."""
+        return self._macro("error")
+
+    @property
+    def recall(self) -> float:
+        """Recall; the macro average over classes."""
+        return self._macro("recall")
+
+    @property
+    def precision(self) -> float:
+        """Precision; the macro average over classes."""
+        return self._macro("precision")
+
+    @property
+    def f1(self) -> float:
+        """F1; the macro average over classes."""
+        return self._macro("f1")
+
+    @property
+    def micro(self) -> Confusion:
+        """Sum of the confusions, for micro averages."""
+        return sum(self.confusions[1:], start=self.confusions[0])
+
+
+def decisions_per_class(
+    y: NDArray[np.intp], n_classes: int, decision_values: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[Confusion, ...]:
+    """One confusion from (n,) binary decision values, or one per column of (n, n_classes)."""
+    if n_classes == 2:
+        return (Confusion.from_decisions(y == 1, decision_values, weight),)
+    return tuple(Confusion.from_decisions(y == k, decision_values[:, k], weight) for k in range(n_classes))

@@ -1,0 +1,299 @@
+"""One link for several classes: from the log-odds of each against the rest to the probability of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.special import expit, log_expit, logsumexp, ndtri, softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
+
+from bayes_svm.probability.links import normalised_log_odds
+from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.warn import warn
+
+__all__ = ["JointLink", "fit_joint"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+STRENGTHS = np.array([100.0, 30.0, 10.0, 3.0, 1.0])  # of the penalty, the largest first
+TEMPER = 0.25  # of the likelihood by which they are averaged
+MOST_PARAMETERS = 500  # of a link in which every class reads all others: 15 classes
+LARGEST = 50.0  # log-odds that are told from larger ones
+BLOCK_BYTES = 2**25  # of the products that a Hessian is summed from
+CONVERGED = 1e-12  # of loss and weight: what a Newton step gains, after which one more is the last
+SHORTEST = 1e-10  # share of a Newton step that is tried
+
+
+@dataclass(frozen=True)
+class JointLink:
+    r"""Multinomial logistic regression on the log-odds of every class against the rest.
+
+    .. math:: p = \operatorname{softmax}(\eta), \qquad
+              \eta_k = b_k + \sum_j \left( V_{kj} \log \sigma(z_j) + U_{kj} \log \sigma(-z_j) \right)
+
+    with :math:`\sigma(z) = 1 / (1 + e^{-z})`, log-odds beyond 50 drawn in. With V = I, U = -I and b = 0
+    that is :math:`\operatorname{softmax}(z)`, with V = I and U = 0 the normalised probabilities.
+
+    Parameters
+    ----------
+    weights : array of shape (n_classes, n_features)
+        Of every class the coefficients of its features, the last being b.
+    columns : array of int of shape (n_classes, n_features)
+        Which features each class reads, numbered as :math:`\log \sigma(z)` of every class,
+        :math:`\log \sigma(-z)` of every class, and 1: all of them, or, of more than 15 classes, its own.
+    strength : float
+        :math:`\lambda` of the penalty; see :func:`fit_joint`.
+    covariance : array of shape (n_classes * n_features, n_classes * n_features)
+        Of the weights, class by class: the inverse of the Hessian, the penalty included.
+    """
+
+    weights: Array
+    columns: Indices
+    strength: float
+    covariance: Array
+
+    def log_odds(self, z: Array) -> Array:
+        """Log-odds of every class against all others.
+
+        Parameters
+        ----------
+        z : array of shape (n_samples, n_classes)
+            Log-odds of every class by its own link.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        found = np.empty_like(z)
+        for part in _parts(len(z), self.weights.size):
+            found[part] = normalised_log_odds(_scores(self._design(z[part]), self.weights))
+        return found
+
+    @property
+    def standard_errors(self) -> Array:
+        """Standard errors of the weights, shape (n_classes, n_features)."""
+        return np.asarray(np.sqrt(np.diagonal(self.covariance)).reshape(self.weights.shape))
+
+    def band(self, z: Array, level: float = 0.95) -> tuple[Array, Array]:
+        """Pointwise confidence bands of the probabilities, from the errors of the weights.
+
+        Parameters
+        ----------
+        z : array of shape (n_samples, n_classes)
+            Log-odds of every class by its own link.
+        level : float
+
+        Returns
+        -------
+        low, high : arrays of shape (n_samples, n_classes)
+        """
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level={level} is not between 0 and 1.")
+        log_odds = self.log_odds(z)
+        reach = np.empty_like(z)
+        n_classes = len(self.weights)
+        for part in _parts(len(z), n_classes * self.weights.size):
+            design = self._design(z[part])
+            rest = expit(-log_odds[part])
+            # The derivative of log p_k / (1 - p_k) by eta_j is 1 for j = k, else -p_j / (1 - p_k).
+            turn = -expit(log_odds[part])[:, None, :] / np.maximum(rest, np.finfo(float).tiny)[:, :, None]
+            turn[:, range(n_classes), range(n_classes)] = 1.0
+            slope = (np.maximum(turn, -1.0)[:, :, :, None] * design[:, None]).reshape(*rest.shape, -1)
+            reach[part] = np.sqrt(np.sum(slope @ self.covariance * slope, axis=-1))
+        reach *= ndtri(0.5 + level / 2.0)
+        return np.asarray(expit(log_odds - reach)), np.asarray(expit(log_odds + reach))
+
+    def _design(self, z: Array) -> Array:
+        return _features(z)[:, self.columns]
+
+
+def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointLink, Array]:
+    r"""Fit the joint link to left-out log-odds, and again without each fold of them.
+
+    .. math:: \min_{V, U, b} \; - \sum_i w_i \log p_{i, y_i}
+              + \lambda \left( |V - I|^2 + |U + I|^2 + |b|^2 \right)
+
+    The strength :math:`\lambda` is the geometric mean of 100, 30, 10, 3 and 1, each counted as the fourth
+    root of its likelihood over the folds, the link of a fold being one Newton step from that of all:
+    the strengths differ by less than the folds can tell, and one between them is never the worst. The
+    minimum is found by Newton's method.
+
+    Parameters
+    ----------
+    z : array of shape (n_parts, n_classes)
+        Log-odds of every class by its own link, at left-out decision values.
+    y : array of shape (n_parts,)
+        Class numbers.
+    weight : array of shape (n_parts,)
+    share : array of shape (n_parts, n_folds)
+        How much of each part is in each fold, by
+        :meth:`~bayes_svm.leave_one_out.cases.Leaving.part_shares`: what was left out together is in one.
+
+    Returns
+    -------
+    link : JointLink
+    crossed : array of shape (n_parts, n_classes)
+        Log-odds by the link of the other folds, fitted to the end.
+
+    Raises
+    ------
+    MemoryError
+        If the Hessian does not fit.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If Newton's method does not end.
+    """
+    n_classes = z.shape[1]
+    columns, centre = _shape(n_classes)
+    require_bytes(
+        32 * centre.size**2,
+        f"The joint link of {n_classes} classes",
+        'Use multiclass="normalise".',
+    )
+    whole = _Penalised(_features(z), y, weight, columns, centre)
+    theta, likelihoods = centre, []
+    for strength in STRENGTHS:
+        theta, _ = whole.minimum(strength, theta)
+        likelihoods.append(weight @ _own(whole.crossed(strength, theta, share, to_the_end=False), y))
+    strength = float(np.exp(softmax(TEMPER * np.array(likelihoods)) @ np.log(STRENGTHS)))
+    theta, ended = whole.minimum(strength, theta)
+    if not ended:
+        warn('The joint link\'s fit did not converge: use multiclass="normalise".', ConvergenceWarning)
+    covariance = cho_solve(whole.factor(strength, theta), np.eye(theta.size))
+    crossed = whole.crossed(strength, theta, share, to_the_end=True)
+    return JointLink(theta, columns, strength, covariance), normalised_log_odds(crossed)
+
+
+def _shape(n_classes: int) -> tuple[Indices, Array]:
+    """Features that each class reads, and the weights that the penalty draws to."""
+    own = np.arange(n_classes)[:, None]
+    if n_classes * (2 * n_classes + 1) <= MOST_PARAMETERS:
+        columns = np.tile(np.arange(2 * n_classes + 1), (n_classes, 1))
+    else:
+        columns = np.hstack([own, own + n_classes, np.full_like(own, 2 * n_classes)])
+    centre = (columns == own).astype(float) - (columns == own + n_classes)
+    return columns, centre
+
+
+def _features(z: Array) -> Array:
+    z = np.clip(z, -LARGEST, LARGEST)
+    return np.hstack([log_expit(z), log_expit(-z), np.ones((len(z), 1))])
+
+
+def _scores(design: Array, theta: Array) -> Array:
+    return np.einsum("ikj,kj->ik", design, theta)
+
+
+def _parts(n_rows: int, n_columns: int) -> list[slice]:
+    return list(gen_batches(n_rows, max(1, BLOCK_BYTES // (8 * n_columns)))) if n_rows else []
+
+
+def _own(scores: Array, y: Indices) -> Array:
+    """Log-probability of the true class."""
+    return np.asarray(scores[np.arange(len(y)), y] - logsumexp(scores, axis=1))
+
+
+@dataclass(frozen=True)
+class _Penalised:
+    """The penalised multinomial likelihood; ``theta`` is an array of shape (n_classes, n_features)."""
+
+    features: Array
+    y: Indices
+    weight: Array
+    columns: Indices
+    centre: Array
+
+    def loss(self, strength: float, theta: Array, weight: Array) -> float:
+        scores = np.empty((len(self.y), len(theta)))
+        for part in _parts(len(self.y), theta.size):
+            scores[part] = _scores(self.features[part][:, self.columns], theta)
+        return float(-weight @ _own(scores, self.y) + strength * np.sum((theta - self.centre) ** 2))
+
+    def derivatives(self, theta: Array, weight: Array) -> tuple[Array, Array]:
+        """Gradient, flat, and Hessian of the likelihood alone."""
+        n_classes, n_features = theta.shape
+        gradient = np.zeros(theta.shape)
+        hessian = np.zeros((theta.size, theta.size))
+        used = np.flatnonzero(weight)
+        for part in _parts(len(used), theta.size):
+            rows = used[part]
+            design = self.features[rows][:, self.columns]
+            scores = _scores(design, theta)
+            proba = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+            pull = weight[rows, None] * proba
+            root = np.sqrt(weight[rows, None]) * proba
+            product = (design * root[:, :, None]).reshape(len(rows), -1)
+            hessian -= product.T @ product
+            for k in range(n_classes):
+                own = slice(k * n_features, (k + 1) * n_features)
+                hessian[own, own] += design[:, k].T @ (design[:, k] * pull[:, k, None])
+            pull[np.arange(len(rows)), self.y[rows]] -= weight[rows]
+            gradient += np.einsum("ik,ikj->kj", pull, design)
+        return gradient.ravel(), hessian
+
+    def factor(self, strength: float, theta: Array, weight: Array | None = None) -> tuple[Array, bool]:
+        """Cholesky factor of the penalised Hessian."""
+        hessian = self.derivatives(theta, self.weight if weight is None else weight)[1]
+        return self._factor_of(hessian, strength)
+
+    def _factor_of(self, hessian: Array, strength: float) -> tuple[Array, bool]:
+        """Of a Hessian of the likelihood; where rounding makes it indefinite, of the next that is not."""
+        hessian = hessian.copy()
+        diagonal = np.einsum("ii->i", hessian)
+        diagonal += 2.0 * strength
+        more = np.finfo(float).eps * float(diagonal.max())
+        while True:
+            try:
+                return cho_factor(hessian, lower=True)
+            except LinAlgError:
+                diagonal += more
+                more *= 10.0
+
+    def minimum(self, strength: float, theta: Array, weight: Array | None = None) -> tuple[Array, bool]:
+        """The weights of least penalised loss, by Newton's method from given ones; whether it ended."""
+        weight = self.weight if weight is None else weight
+        loss, floor = self.loss(strength, theta, weight), float(weight.sum())
+        for _ in range(100):
+            gradient, hessian = self.derivatives(theta, weight)
+            gradient += 2.0 * strength * (theta - self.centre).ravel()
+            step = cho_solve(self._factor_of(hessian, strength), gradient)
+            gain = float(gradient @ step)
+            last, length = gain <= CONVERGED * (loss + floor), 1.0
+            while length > SHORTEST:
+                trial = theta - length * step.reshape(theta.shape)
+                trial_loss = self.loss(strength, trial, weight)
+                if last or trial_loss <= loss:
+                    break
+                length /= 2.0
+            if length <= SHORTEST:
+                return theta, gain <= np.sqrt(CONVERGED) * (loss + floor)  # the loss is known no better
+            theta, loss = trial, trial_loss
+            if last:
+                return theta, True
+        return theta, False
+
+    def crossed(self, strength: float, theta: Array, share: Array, to_the_end: bool) -> Array:
+        """Scores of every row by the links of the folds it is in, fitted without them.
+
+        ``theta`` is the minimum on all rows; a fold's own is one Newton step from there, or its minimum.
+        """
+        hessian = self.derivatives(theta, self.weight)[1]
+        scores = np.zeros((len(self.y), len(theta)))
+        for own in share.T:
+            gradient, part = self.derivatives(theta, self.weight * own)
+            step = cho_solve(self._factor_of(hessian - part, strength), gradient).reshape(theta.shape)
+            without = theta + step
+            if to_the_end:
+                without, _ = self.minimum(strength, without, self.weight * (1.0 - own))
+            for rows in _parts(len(self.y), theta.size):
+                chosen = np.arange(len(self.y))[rows][own[rows] > 0]
+                found = _scores(self.features[chosen][:, self.columns], without)
+                scores[chosen] += own[chosen, None] * (found - logsumexp(found, axis=1, keepdims=True))
+        return scores

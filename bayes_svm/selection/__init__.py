@@ -1,0 +1,1 @@
+"""Choosing among models, and comparing estimates of their error."""

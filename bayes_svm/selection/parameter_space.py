@@ -1,0 +1,92 @@
+"""Continuous parameters of an estimator, as points that an optimiser moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_svm.selection.trials import prefix_of
+
+__all__ = ["Space"]
+
+Array = NDArray[np.float64]
+Parameters = dict[str, Any]
+
+STEP = 1.5  # first step of a search without a gradient, in logarithms
+
+
+class Space:
+    """Continuous parameters on a logarithmic scale."""
+
+    def __init__(self, estimator: Any, bounds: Mapping[str, tuple[float, float]]) -> None:
+        if not bounds:
+            raise ValueError("param_space is empty: name at least one parameter.")
+        own, prefix = estimator.get_params(), prefix_of(estimator)
+        self.names, self.prefix, self.kernel = list(bounds), prefix, own.get(f"{prefix}kernel")
+        self.sizes, start, limits = [], [], []
+        for name, pair in bounds.items():
+            low, high = _checked_bounds(name, pair)
+            if name == f"{prefix}kernel":
+                values = self._checked_theta(low, high)
+            elif name == f"{prefix}degree":
+                raise ValueError("param_space has no room for degree, which is a whole number: use a grid.")
+            else:
+                value = own.get(name)
+                inside = isinstance(value, (int, float)) and low <= value <= high
+                values = np.array([value if inside else np.sqrt(low * high)], dtype=float)
+            self.sizes.append(len(values))
+            start.append(np.log(values))
+            limits += [(np.log(low), np.log(high))] * len(values)
+        self.start, self.bounds = np.concatenate(start), limits
+
+    def _checked_theta(self, low: float, high: float) -> Array:
+        theta = getattr(self.kernel, "theta", np.empty(0))
+        if len(theta) == 0:
+            raise ValueError(
+                f"param_space['{self.prefix}kernel'] needs a kernel of sklearn.gaussian_process with free "
+                f"parameters, got {self.kernel!r}."
+            )
+        return np.clip(np.exp(theta), low, high)
+
+    @property
+    def simplex(self) -> Array:
+        """The start, and a step from it along every axis, into the larger side of the bounds."""
+        corners = [self.start]
+        for k, (low, high) in enumerate(self.bounds):
+            corner = self.start.copy()
+            up, down = high - corner[k], corner[k] - low
+            corner[k] += min(STEP, up) if up >= down else -min(STEP, down)
+            corners.append(corner)
+        return np.array(corners)
+
+    def parameters(self, point: Array) -> Parameters:
+        """The estimator's parameters at a point of the space."""
+        found: Parameters = {}
+        for name, part in zip(self.names, np.split(point, np.cumsum(self.sizes)[:-1]), strict=True):
+            is_kernel = name == f"{self.prefix}kernel"
+            found[name] = self.kernel.clone_with_theta(part) if is_kernel else float(np.exp(part[0]))
+        return found
+
+    def gradient(self, gradient: Mapping[str, Any]) -> Array:
+        """Of the evidence, in the order of the space."""
+        known = {f"{self.prefix}{'kernel' if key == 'theta' else key}": gradient[key] for key in gradient}
+        for name in self.names:
+            if name not in known:
+                raise ValueError(
+                    f"The evidence has no derivative by {name}: use another criterion, or a grid."
+                )
+        return np.concatenate([np.atleast_1d(known[name]) for name in self.names])
+
+
+def _checked_bounds(name: str, pair: Any) -> tuple[float, float]:
+    """Bounds as two numbers, 0 < low < high."""
+    try:
+        low, high = (float(bound) for bound in pair)
+    except (TypeError, ValueError):
+        raise ValueError(f"param_space[{name!r}] = {pair!r} is not a pair of numbers (low, high).") from None
+    if not 0.0 < low < high < np.inf:
+        raise ValueError(f"param_space[{name!r}] = {(low, high)} needs 0 < low < high < infinity.")
+    return low, high

@@ -1,0 +1,1 @@
+"""Class similarity, which judges a kernel before anything is trained."""

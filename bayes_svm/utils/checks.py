@@ -1,0 +1,179 @@
+"""Checks of what estimators are given, and labels and weights as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
+
+from bayes_svm.utils.dealing import copies_of_weight
+
+__all__ = [
+    "check_members",
+    "checked_labels",
+    "checked_square",
+    "checked_weights",
+    "class_weights",
+    "encode_classes",
+    "row_bounds",
+    "summed_entries",
+    "with_narrow_indices",
+]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+SMALLEST_BOUND, LARGEST_TOTAL = float(np.finfo(float).tiny), 1e303  # of the coefficients
+
+
+def summed_entries(X: Any) -> Any:
+    """A CSR matrix with entries given twice added up: their squares do not add up."""
+    if not sparse.issparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def with_narrow_indices(X: Any) -> Any:
+    """A sparse matrix as CSR, entries summed, 32-bit indices where they fit; dense arrays unchanged."""
+    if not sparse.issparse(X):
+        return X
+    X = summed_entries(X.tocsr())
+    if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < np.iinfo(np.int32).max:
+        X = X.copy()
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
+
+
+def checked_labels(y: ArrayLike) -> NDArray[Any]:
+    """Labels as an array of shape (n_samples,).
+
+    Raises
+    ------
+    ValueError
+        If there are none, or they have another shape.
+    """
+    if y is None:
+        raise ValueError(
+            "This requires y to be passed, but the target y is None: give the labels, one for each row of X."
+        )
+    return np.asarray(column_or_1d(y, warn=True))
+
+
+def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
+    """Sorted classes of the rows of positive weight, and the class number of every row.
+
+    Rows of weight zero are absent: one whose label no other row has gets the number -1.
+
+    Raises
+    ------
+    ValueError
+        If y is not a classification target, or holds a single class.
+    """
+    labels = checked_labels(y)
+    check_classification_targets(labels)
+    classes = np.unique(labels[weight > 0])
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only ({classes.tolist()[0]!r}, among rows of positive weight): a classifier "
+            "needs at least 2 classes."
+        )
+    numbers = np.searchsorted(classes, labels)
+    known = numbers < len(classes)
+    known[known] = classes[numbers[known]] == labels[known]
+    return classes, np.where(known, numbers, -1)
+
+
+def class_weights(
+    given: Mapping[Any, float] | str | None, classes: NDArray[Any], y: Indices, weight: Array
+) -> Array:
+    """Weight of every class, 1 where none is given.
+
+    "balanced" counts each row with its weight: ``total / (n_classes * weight of the class)``,
+    so that a row of weight 2 equals the row given twice.
+
+    Raises
+    ------
+    ValueError
+        If a class weight is not above 0, or names no class where another has none.
+    """
+    if given is None:
+        return np.ones(len(classes))
+    if isinstance(given, str):
+        mass = np.bincount(y[weight > 0], weights=weight[weight > 0])
+        return np.asarray(mass.sum() / (len(classes) * mass))
+    names = classes.tolist()
+    unknown = set(given) - set(names)
+    # As in scikit-learn: a dict that weights every class may weight others too, those of other folds.
+    if unknown and not set(names) <= set(given):
+        raise ValueError(f"class_weight names classes that y does not hold: {sorted(map(str, unknown))}.")
+    for label, factor in given.items():
+        if not (isinstance(factor, Real) and 0 < factor < np.inf):
+            raise ValueError(f"class_weight[{label!r}]={factor!r} is no weight: give finite numbers above 0.")
+    return np.array([float(given.get(label, 1.0)) for label in names])
+
+
+def row_bounds(C: float, class_weight: Array, y: Indices, weight: Array) -> Array:
+    """Upper bound ``C * sample_weight * class_weight`` of every row.
+
+    Raises
+    ------
+    ValueError
+        If C is not finite, or the bounds or their sum leave double precision.
+    """
+    if not np.isfinite(C):
+        raise ValueError(f"C={C} is not finite: for a hard margin choose a large number, 1e6 say.")
+    with np.errstate(over="ignore", under="ignore"):
+        bounds = np.asarray(C * (weight * class_weight[y]))
+        total = float(bounds.sum())
+    least = float(bounds[weight > 0].min())
+    if least < SMALLEST_BOUND or not total < LARGEST_TOTAL:
+        raise ValueError(
+            f"C * sample_weight * class_weight is {least:.3g} for one row and {total:.3g} in all, with "
+            f"C={C:g}: double precision needs it to be at least {SMALLEST_BOUND:.3g} for each row, and less "
+            f"than {LARGEST_TOTAL:g} in all. Choose C, sample_weight and class_weight nearer to 1."
+        )
+    return bounds
+
+
+def checked_weights(sample_weight: ArrayLike | None, X: Any) -> Array:
+    """Sample weights as floats: finite, none negative, not all zero.
+
+    Raises
+    ------
+    ValueError
+    """
+    weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    if np.any(weight < 0):
+        raise ValueError("sample_weight holds negative values: weights must be at least 0.")
+    if not np.any(weight > 0):
+        raise ValueError("sample_weight is zero for every row: at least one must be positive.")
+    return weight
+
+
+def check_members(classes: NDArray[Any], y: Indices, weight: Array) -> None:
+    """Raise ValueError unless every class has two members, a row of weight 2 counting as two."""
+    used = weight > 0
+    members = np.bincount(y[used], weights=copies_of_weight(weight[used]))
+    if members.min() < 2:
+        raise ValueError(
+            f"Class {classes.tolist()[members.argmin()]!r} has 1 member: every class needs at least 2, "
+            "one to leave out and one to learn from. Merge or drop the class, or add members."
+        )
+
+
+def checked_square(X: Any, n_features: int) -> None:
+    """Raise ValueError unless a precomputed training kernel is square."""
+    if X.shape[0] != n_features:
+        raise ValueError(
+            f"kernel='precomputed' needs the square matrix of kernel values between the training "
+            f"points, got shape {X.shape[0], n_features}."
+        )

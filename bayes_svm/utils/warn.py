@@ -1,0 +1,25 @@
+"""Warnings that name the line of the user's that led to them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import joblib
+import sklearn
+
+__all__ = ["warn"]
+
+LIBRARIES = tuple(
+    f"{folder}/"
+    for folder in (Path(__file__).parents[1], Path(joblib.__file__).parent, Path(sklearn.__file__).parent)
+)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the innermost line that is neither here nor in what this package is called through."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(LIBRARIES):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
