@@ -1,22 +1,27 @@
-"""One SVM fit, many readings: calibrated probabilities, exact leave-one-out, and what follows."""
+"""One SVM fit, many readings: calibrated probabilities, exact leave-one-out, and what follows.
 
-from importlib.metadata import version
+The names below are loaded when they are first used: ``import bayes_svm`` alone loads nothing.
+"""
 
-from bayes_svm.classifiers.bayes_svc import BayesSVC
-from bayes_svm.classifiers.pairwise_coupling import PairwiseCouplingClassifier
-from bayes_svm.decision import RejectOptionClassifier, Threshold, choose_threshold
-from bayes_svm.kernels.aggregation import AggregationKernel, AggregationTransformer
-from bayes_svm.kernels.hypersphere import GaussianKernel, HypersphereKernel
-from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
-from bayes_svm.leave_one_out.estimates import Span, XiAlpha, span_estimate, xi_alpha
-from bayes_svm.multivariate import MultivariateSVC
-from bayes_svm.probability.evidence import Evidence, log_evidence
-from bayes_svm.selection.comparison import compare_estimators
-from bayes_svm.selection.search import BayesSVCSearch
-from bayes_svm.similarity.class_similarity import ClassSimilarity, class_similarity
-from bayes_svm.similarity.gradient import KernelOptimum, optimize_kernel
+from importlib import import_module
+from sys import modules
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-__version__ = version("bayes-svm")
+if TYPE_CHECKING:
+    from bayes_svm.classifiers.bayes_svc import BayesSVC
+    from bayes_svm.classifiers.pairwise_coupling import PairwiseCouplingClassifier
+    from bayes_svm.decision import RejectOptionClassifier, Threshold, choose_threshold
+    from bayes_svm.kernels.aggregation import AggregationKernel, AggregationTransformer
+    from bayes_svm.kernels.hypersphere import GaussianKernel, HypersphereKernel
+    from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
+    from bayes_svm.leave_one_out.estimates import Span, XiAlpha, span_estimate, xi_alpha
+    from bayes_svm.multivariate import MultivariateSVC
+    from bayes_svm.probability.evidence import Evidence, log_evidence
+    from bayes_svm.selection.comparison import compare_estimators
+    from bayes_svm.selection.search import BayesSVCSearch
+    from bayes_svm.similarity.class_similarity import ClassSimilarity, class_similarity
+    from bayes_svm.similarity.gradient import KernelOptimum, optimize_kernel
 
 __all__ = [
     "AggregationKernel",
@@ -44,3 +49,57 @@ __all__ = [
     "span_estimate",
     "xi_alpha",
 ]
+
+_HOMES = {
+    "classifiers.bayes_svc": ("BayesSVC",),
+    "classifiers.pairwise_coupling": ("PairwiseCouplingClassifier",),
+    "decision": ("RejectOptionClassifier", "Threshold", "choose_threshold"),
+    "kernels.aggregation": ("AggregationKernel", "AggregationTransformer"),
+    "kernels.hypersphere": ("GaussianKernel", "HypersphereKernel"),
+    "leave_one_out": ("LeaveOneOut", "leave_one_out"),
+    "leave_one_out.estimates": ("Span", "XiAlpha", "span_estimate", "xi_alpha"),
+    "multivariate": ("MultivariateSVC",),
+    "probability.evidence": ("Evidence", "log_evidence"),
+    "selection.comparison": ("compare_estimators",),
+    "selection.search": ("BayesSVCSearch",),
+    "similarity.class_similarity": ("ClassSimilarity", "class_similarity"),
+    "similarity.gradient": ("KernelOptimum", "optimize_kernel"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_SUBPACKAGES = ("decision", "multivariate", "plots")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("bayes-svm")
+    if name in _SUBPACKAGES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_SUBPACKAGES, "__version__"])
+
+
+class _Package(ModuleType):
+    """Keeps the function ``leave_one_out`` in its place.
+
+    The import system sets the folder of this name as an attribute when something in it is loaded.
+    """
+
+    @property
+    def leave_one_out(self) -> Any:
+        return import_module(f"{__name__}.leave_one_out").leave_one_out
+
+    @leave_one_out.setter
+    def leave_one_out(self, _folder: ModuleType) -> None:
+        pass
+
+
+modules[__name__].__class__ = _Package

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .data import InputError
+from bayes_svm.decision import choose_threshold
+from bayes_svm.metrics.risk_coverage import guaranteed_threshold
+
+from .errors import InputError
 
 __all__ = ["Aims", "Decision", "Rejection", "check_aims", "decision_for", "rejection_for"]
 
@@ -78,8 +81,6 @@ def decision_for(
     aim = aims.decision
     if aim is None:
         return None
-    from bayes_svm import choose_threshold
-
     options: dict[str, Any]
     if aims.cost is not None:
         options = {"objective": "cost", "fp": aims.cost[0], "fn": aims.cost[1]}
@@ -110,8 +111,6 @@ def rejection_for(aims: Aims, confidence: np.ndarray, wrong: np.ndarray) -> Reje
     """Confidence from which on the risk is below the aim, as held-out data would show it at 95 %."""
     if aims.max_risk is None:
         return None
-    from bayes_svm.metrics.risk_coverage import guaranteed_threshold
-
     threshold = guaranteed_threshold(wrong, confidence, aims.max_risk, 1.0 - CONFIDENCE)
     if threshold is None:
         return Rejection(aims.max_risk, f"{len(wrong)} rows cannot show it: ask for less")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from .data import InputError
+from .errors import InputError
 
 __all__ = ["main"]
 

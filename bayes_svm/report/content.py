@@ -10,10 +10,18 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+from statsmodels.stats.proportion import proportion_confint
+
+from bayes_svm.classifiers.bayes_svc import BayesSVC
+from bayes_svm.leave_one_out import leave_one_out
+from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
+from bayes_svm.metrics.confusion import Confusion
 
 from . import measures
 from .aims import check_aims, decision_for, rejection_for
-from .data import InputError, Table, feature_transformer
+from .data import Table, feature_transformer
+from .errors import InputError
 from .record import ClassCount, Estimate, Machine, Model, Performance, Report, Settings, Source, Surprise
 
 __all__ = ["as_notes", "features_of", "make_report", "memory_advice", "refusals"]
@@ -107,8 +115,6 @@ def features_of(table: Table, settings: Settings) -> np.ndarray:
 
 
 def _fitted(features: np.ndarray, labels: np.ndarray, settings: Settings) -> Any:
-    from bayes_svm import BayesSVC
-
     clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma)
     with refusals():
         return clf.fit(features, labels)
@@ -127,9 +133,6 @@ def refusals() -> Iterator[None]:
 
 def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]) -> tuple[Performance, ...]:
     """What the estimators of the literature say of the signs of the decision values."""
-    from bayes_svm import leave_one_out, span_estimate, xi_alpha
-    from bayes_svm.metrics.confusion import Confusion
-
     rows, classes = leave_one_out(clf, features, labels), clf.classes_
     values = np.asarray(rows.train_decision_values).reshape(len(labels), -1)
     positives = classes[1:] if len(classes) == 2 else classes
@@ -177,8 +180,6 @@ def _row(name: str, confusions: tuple[Any, ...]) -> Performance:
 
 def _value(confusion: Any, metric: str) -> float:
     """Return the metric, or NaN where it is 0/0, as is the precision of a class that is never predicted."""
-    from sklearn.exceptions import UndefinedMetricWarning
-
     with warnings.catch_warnings():
         warnings.simplefilter("error", UndefinedMetricWarning)
         try:
@@ -188,8 +189,6 @@ def _value(confusion: Any, metric: str) -> float:
 
 
 def _share(count: int, n: int) -> Estimate:
-    from statsmodels.stats.proportion import proportion_confint
-
     low, high = proportion_confint(count, n, alpha=0.05, method="wilson")
     return Estimate(count / n, float(low), float(high))
 

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .errors import InputError
+
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["InputError", "Table", "breast_cancer_table", "feature_transformer", "needs", "read_table"]
+__all__ = ["Table", "breast_cancer_table", "feature_transformer", "needs", "read_table"]
 
 # One SVM is trained per class, and a page with more classes than this is not read by anyone.
 MAX_CLASSES = 50
@@ -25,10 +27,6 @@ MAX_CLASSES = 50
 HUGE = 1e150
 # A text column with more different values than this is more often an identifier than a category.
 MANY_CATEGORIES = 50
-
-
-class InputError(ValueError):
-    """A mistake in what the user gave; its message is one line that says what to do."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from bayes_svm.classifiers.bayes_svc import BayesSVC
+from bayes_svm.leave_one_out import by_row, whole_readings
+from bayes_svm.leave_one_out.cases import strata
+from bayes_svm.leave_one_out.methods import Plan, Readings, iterate_parts
+from bayes_svm.utils.threads import one_blas_thread
+
 from .content import as_notes, features_of, memory_advice, refusals
-from .data import InputError, Table
+from .data import Table
+from .errors import InputError
 from .partial import Partial, keeps_values
 from .record import Settings
 
@@ -76,10 +83,6 @@ def write_loo(
         If the data are refused, do not fit into memory, or are not those of the partial file; if
         the disk fails.
     """
-    from bayes_svm import BayesSVC
-    from bayes_svm.leave_one_out.cases import strata
-    from bayes_svm.utils.threads import one_blas_thread
-
     notes = list(table.notes)
     with as_notes(notes), memory_advice(len(table.labels)), refusals(), one_blas_thread():
         features = features_of(table, settings)
@@ -113,9 +116,6 @@ def _resumable(found: Partial, show: Callable[[str, int, int], None]) -> Callabl
     """Leave out what is not in the partial file, and keep it there part by part."""
 
     def read(machine: Any, solutions: list[Any], leaving: Any, wanted: Any) -> Any:
-        from bayes_svm.leave_one_out import by_row, whole_readings
-        from bayes_svm.leave_one_out.methods import Plan, Readings, iterate_parts
-
         show("leaving rows out", found.n_known, found.values.size)
         readings = []
         for k, solution in enumerate(solutions):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.metrics import log_loss, precision_recall_curve
+from statsmodels.stats.proportion import proportion_confint
 
 __all__ = [
     "Bin",
@@ -99,8 +101,6 @@ def reliability(probability: np.ndarray, outcome: np.ndarray, n_bins: int = 10) 
 
     Bins are closed on the left, and the last one on both sides. The intervals are Clopper-Pearson at 95 %.
     """
-    from statsmodels.stats.proportion import proportion_confint
-
     edges = np.arange(n_bins + 1) / n_bins
     index = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, n_bins - 1)
     n = np.bincount(index, minlength=n_bins)
@@ -126,8 +126,6 @@ def reliability(probability: np.ndarray, outcome: np.ndarray, n_bins: int = 10) 
 
 def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray) -> Scores:
     """Score the probabilities, and beside them the constant prediction of each class's frequency."""
-    from sklearn.metrics import log_loss
-
     truth = (labels[:, None] == classes[None, :]).astype(float)
     base = np.broadcast_to(truth.mean(axis=0), truth.shape)
     columns = slice(1, None) if len(classes) == 2 else slice(None)
@@ -146,8 +144,6 @@ def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray) -> 
 
 def threshold_curve(label: str, truth: np.ndarray, probability: np.ndarray) -> ThresholdCurve:
     """Return precision and recall at the thresholds that occur, at most `MAX_POINTS` of them."""
-    from sklearn.metrics import precision_recall_curve
-
     precision, recall, thresholds = precision_recall_curve(truth, probability)
     # The last pair (precision 1, recall 0) belongs to no threshold.
     kept = _thinned(len(thresholds))

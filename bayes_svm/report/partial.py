@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import InputError
+from .errors import InputError
 
 __all__ = ["Partial", "keeps_values"]
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import bayes_svm
+from bayes_svm.report import content
 
 
 class StandIn:
@@ -71,10 +71,10 @@ def stand_in(monkeypatch):
     def left_out(clf, X, y):
         return clf.signs_
 
-    monkeypatch.setattr(bayes_svm, "leave_one_out", left_out, raising=False)
-    monkeypatch.setattr(bayes_svm, "BayesSVC", StandIn, raising=False)
-    monkeypatch.setattr(bayes_svm, "xi_alpha", estimate, raising=False)
-    monkeypatch.setattr(bayes_svm, "span_estimate", estimate, raising=False)
+    monkeypatch.setattr(content, "leave_one_out", left_out)
+    monkeypatch.setattr(content, "BayesSVC", StandIn)
+    monkeypatch.setattr(content, "xi_alpha", estimate)
+    monkeypatch.setattr(content, "span_estimate", estimate)
     return StandIn
 
 
@@ -85,7 +85,6 @@ def report(stand_in):
     def make(labels=("<script>alert(1)</script>", "well"), n=40, name="data.csv"):
         import pandas as pd
 
-        from bayes_svm.report.content import make_report
         from bayes_svm.report.data import Table
         from bayes_svm.report.record import Settings
 
@@ -97,7 +96,7 @@ def report(stand_in):
                 "colour": np.where(y > 0, "<i>", "blue"),
             }
         )
-        return make_report(
+        return content.make_report(
             Table(name, "di'ag\"nosis<", frame, np.array(labels)[y], ("note <1>",)), Settings()
         )
 

@@ -6,7 +6,7 @@ import pytest
 
 from bayes_svm.report.aims import Aims, check_aims, decision_for, rejection_for
 from bayes_svm.report.cli import main
-from bayes_svm.report.data import InputError
+from bayes_svm.report.errors import InputError
 
 random = np.random.default_rng(0)
 LABELS = random.random(200) < 0.4

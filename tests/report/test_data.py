@@ -3,7 +3,8 @@ import gzip
 import numpy as np
 import pytest
 
-from bayes_svm.report.data import InputError, breast_cancer_table, feature_transformer, read_table
+from bayes_svm.report.data import breast_cancer_table, feature_transformer, read_table
+from bayes_svm.report.errors import InputError
 
 GOOD = "age,sex,ill\n" + "".join(f"{20 + k},{'fm'[k % 2]},{'no' if k < 5 else 'yes'}\n" for k in range(10))
 

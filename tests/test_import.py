@@ -1,0 +1,55 @@
+"""What importing the package loads, and where its names come from."""
+
+import subprocess
+import sys
+
+import pytest
+
+import bayes_svm
+import bayes_svm.decision
+import bayes_svm.leave_one_out
+import bayes_svm.plots
+
+HEAVY = ("numba", "sklearn", "scipy", "numpy", "statsmodels", "pandas", "matplotlib")
+
+
+def loaded_by(code):
+    """Which heavy packages a new process has loaded after some code."""
+    code += f"; import sys; print(*(name for name in {HEAVY} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert loaded_by("import bayes_svm") == []
+
+
+def test_the_version_loads_nothing_heavy():
+    assert loaded_by("import bayes_svm; assert bayes_svm.__version__") == []
+
+
+@pytest.mark.parametrize("name", bayes_svm.__all__)
+def test_every_name_is_what_its_home_has(name):
+    value = getattr(bayes_svm, name)
+    assert value.__name__ == name
+    assert value.__module__.startswith("bayes_svm.")
+    assert name in dir(bayes_svm)
+
+
+def test_the_function_leave_one_out_is_not_hidden_by_its_folder():
+    from bayes_svm import leave_one_out
+    from bayes_svm.leave_one_out import LeaveOneOut, api
+
+    assert leave_one_out is api.leave_one_out
+    assert bayes_svm.leave_one_out is leave_one_out
+    assert bayes_svm.LeaveOneOut is LeaveOneOut
+
+
+@pytest.mark.parametrize("folder", ["decision", "multivariate", "plots"])
+def test_a_public_folder_is_loaded_when_asked_for(folder):
+    assert loaded_by(f"import bayes_svm; bayes_svm.{folder}.__all__")
+
+
+def test_what_does_not_exist_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'bayes_svm' has no attribute 'nothing'"):
+        _ = bayes_svm.nothing
