@@ -51,11 +51,10 @@ from bayes_svm.utils.checks import (
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["BayesSVC"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 EQUAL = 1e-9  # relative difference of class weights that is rounding
 FOLDS = 10  # of the strata, by whose left-out values a joint link is judged

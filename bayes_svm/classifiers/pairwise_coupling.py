@@ -30,11 +30,10 @@ from bayes_svm.utils.metaestimators import (
     left_out_proba,
 )
 from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["PairwiseCouplingClassifier", "couple"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 LEAST = 1e-7  # probability of a class in a pair: less would say more than any training set can
 BLOCK_BYTES = 2**25  # of the linear systems solved at once

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bayes_svm.utils.types import Array
+
 __all__ = ["offsets_for"]
 
-Array = NDArray[np.float64]
 MAX_SWEEPS = 100  # each lowers the cost, of which there are finitely many values; a handful is usual
 
 

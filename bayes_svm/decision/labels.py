@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 
-__all__ = ["answers", "confidence_of", "default_reject_label", "labels_with_rejection"]
+from bayes_svm.utils.types import Array
 
-Array = NDArray[np.float64]
+__all__ = ["answers", "confidence_of", "default_reject_label", "labels_with_rejection"]
 
 
 def answers(classifier: Any, X: Any) -> tuple[NDArray[Any], Array]:

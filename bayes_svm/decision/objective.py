@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
+from bayes_svm.utils.types import Array
 
 __all__ = ["OBJECTIVES", "Objective"]
 
-Array = NDArray[np.float64]
 
 OBJECTIVES = ("f_beta", "precision", "recall", "cost", "rate", "break_even")
 

@@ -31,10 +31,10 @@ from bayes_svm.utils.metaestimators import (
     left_out_predictions,
     left_out_proba,
 )
+from bayes_svm.utils.types import Array
 
 __all__ = ["RejectOptionClassifier"]
 
-Array = NDArray[np.float64]
 Answers = tuple[NDArray[Any], Array]  # labels, and the probability of each
 
 RULES = ("threshold", "cost", "target_risk", "target_coverage")

@@ -14,11 +14,10 @@ from bayes_svm.decision.objective import Objective
 from bayes_svm.metrics.confusion import Confusion, PerClass
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
 from bayes_svm.utils.checks import checked_labels, checked_weights, encode_classes
+from bayes_svm.utils.types import Array
 from bayes_svm.utils.warn import warn
 
 __all__ = ["Threshold", "choose_threshold"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

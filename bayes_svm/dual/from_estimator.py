@@ -25,11 +25,10 @@ from bayes_svm.utils.checks import (
     with_narrow_indices,
 )
 from bayes_svm.utils.metaestimators import check_instance
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["machine_of", "step_limit"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 REQUIRED = ("C", "kernel", "degree", "gamma", "coef0", "class_weight", "tol", "max_iter")
 REQUIRED_LINEAR = {

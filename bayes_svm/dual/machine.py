@@ -15,11 +15,9 @@ from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.functions import Kernel, make_symmetric
 from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Machine"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm._core.follow import DONE, NEVER, NO_WAY_ON, Base, Motion, Scratch, State, enter_each, follow
-from bayes_svm.dual.problem import DualProblem, Indices, snapped
+from bayes_svm.dual.problem import DualProblem, snapped
 from bayes_svm.dual.tableau import Tableau, flat_curvature, independent_points
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = [
     "Polished",
@@ -28,8 +28,6 @@ __all__ = [
     "state_at",
 ]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 MAX_ROUNDS = 100
 MAX_CHANGES = 64  # changes of the partition after which a new tableau is cheaper

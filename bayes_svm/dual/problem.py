@@ -13,6 +13,7 @@ from scipy.linalg import lapack
 
 from bayes_svm.dual.tableau import FreeSystem, kernel_shift
 from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = [
     "DualProblem",
@@ -22,8 +23,6 @@ __all__ = [
     "snapped",
 ]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 AT_BOUND = 1e-9  # see bound_slack
 UNBOUNDED = 1e300

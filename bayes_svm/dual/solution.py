@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm.dual.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
-from bayes_svm.dual.problem import DualProblem, Indices, bound_slack, snapped
+from bayes_svm.dual.problem import DualProblem, bound_slack, snapped
 from bayes_svm.dual.working_set import descend
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["DualSolution", "intercept_interval", "pinning_points", "solve"]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 EXACT_RESIDUAL = 1e-9  # a solution is exact below this multiple of its scale
 EXACT_GAP = 1e-9  # and its relative duality gap below this,

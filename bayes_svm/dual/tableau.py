@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from bayes_svm._core.follow import DEPENDENT
 from bayes_svm._core.matrix import mirror_lower
 from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = [
     "FreeSystem",
@@ -21,9 +21,6 @@ __all__ = [
     "kernel_shift",
 ]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 STRIP = 256  # rows of the tableau made at a time
 

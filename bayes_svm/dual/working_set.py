@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm._core.smo import minimise
-from bayes_svm.dual.problem import DualProblem, Indices
+from bayes_svm.dual.problem import DualProblem
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["descend"]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 FIRST = 500  # points to begin with; then as many at a time
 GROWTH = 0.25  # as are this share of those at hand, those first that violate optimality most,

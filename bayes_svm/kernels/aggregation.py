@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm.kernels.hypersphere import inverse_lengths
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.types import Array
 
 __all__ = ["AggregationKernel", "AggregationTransformer"]
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 UNKNOWN = -1

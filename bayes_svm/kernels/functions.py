@@ -13,6 +13,7 @@ from sklearn.metrics import pairwise
 
 from bayes_svm.utils.checks import summed_entries
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.types import Array
 
 __all__ = [
     "KERNEL_NAMES",
@@ -23,7 +24,6 @@ __all__ = [
     "squared_lengths",
 ]
 
-Array = NDArray[np.float64]
 KernelFunction = Callable[[Any, Any], Any]
 
 TILE = 256  # rows and columns of a kernel matrix computed at a time: they stay in the cache

@@ -7,17 +7,14 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm._core import matrix
 from bayes_svm.kernels.functions import Kernel
 from bayes_svm.utils.memory import available_bytes, require_bytes
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["FEWER_POINTS", "KernelMatrix"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 FEWER_POINTS = "Fit on fewer points: a stratified subsample, or the rows that matter most."
 ALL_AT_ONCE = 3000  # up to this many points all rows are computed at once, which takes half the work

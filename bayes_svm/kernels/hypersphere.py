@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.metrics import pairwise
 
 from bayes_svm.kernels.functions import Kernel, KernelFunction, resolve_gamma
+from bayes_svm.utils.types import Array
 
 __all__ = ["GaussianKernel", "HypersphereKernel", "inverse_lengths"]
-
-Array = NDArray[np.float64]
 
 
 def inverse_lengths(diagonal: Array, kernel: object) -> Array:

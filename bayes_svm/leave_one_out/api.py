@@ -23,11 +23,11 @@ from bayes_svm.leave_one_out.result import STATUSES, LeaveOneOut, combined
 from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.metaestimators import check_jobs
 from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array
 from bayes_svm.utils.warn import warn
 
 __all__ = ["LeaveOneOut", "by_row", "leave_one_out", "read_machine", "warn_if_inexact", "whole_readings"]
 
-Array = NDArray[np.float64]
 
 METHODS = ("path", "certified", "warm", "retrain")
 

@@ -13,12 +13,11 @@ from bayes_svm.dual.machine import Machine
 from bayes_svm.leave_one_out.folds import fold_numbers
 from bayes_svm.leave_one_out.order import content_rank
 from bayes_svm.utils.dealing import copies_of_weight, deal
+from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
 __all__ = ["Leaving", "groups_alone", "halves", "rows_alone", "strata", "strata_of_groups", "what_leaves"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 FEWEST_STRATA = 3  # two classes: with fewer members of the rarer one, a stratum would be too much of it;
 SOME_STRATA = 10  # then, and with several classes, at least this many

@@ -20,13 +20,12 @@ from bayes_svm._core.certify import (
     solve_each,
 )
 from bayes_svm._core.descend import Whole, Work
-from bayes_svm.dual.problem import DualProblem, Indices
+from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["Signs", "keep_their_sign", "leave_out_signs"]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 TRIAL = 10  # cases by which the proofs are judged
 WORTH = 0.5  # share of them that must have ended by a proof

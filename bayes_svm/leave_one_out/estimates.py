@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg import cho_solve, solve_triangular
 
@@ -16,11 +16,9 @@ from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution, pinning_points
 from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
 from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["Span", "XiAlpha", "doubtful_rows", "span_estimate", "xi_alpha"]
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

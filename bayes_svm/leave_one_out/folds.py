@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 
-__all__ = ["fold_numbers", "group_numbers"]
+from bayes_svm.utils.types import Indices
 
-Indices = NDArray[np.intp]
+__all__ = ["fold_numbers", "group_numbers"]
 
 
 def group_numbers(groups: ArrayLike | None, n_samples: int) -> Indices | None:

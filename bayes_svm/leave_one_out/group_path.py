@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm._core.follow import DONE, TOO_MANY_CHANGES, Base, Motion, follow
 from bayes_svm.dual.polish import (
@@ -21,11 +20,10 @@ from bayes_svm.dual.tableau import Tableau, columns_outside, flat_curvature
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import outcome_of
 from bayes_svm.leave_one_out.start import PathBase
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["follow_anew"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 MAX_TABLEAUS = 200
 EVENTS = 20  # per row of the tableau

@@ -16,12 +16,10 @@ from bayes_svm.leave_one_out.path import BATCH, Paths
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import settle_at_once
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Plan", "Readings", "Wanted", "iterate_parts", "read_parts"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 SECTION = 8 * BATCH  # cases between two reports of progress
 

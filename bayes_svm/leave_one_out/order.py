@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayes_svm.dual.machine import Machine
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["content_rank"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Words = NDArray[np.uint64]
 
 BITS = 20  # of a value, relative to the largest of its row, that the first key sees

@@ -6,12 +6,11 @@ from functools import cached_property
 
 import numpy as np
 from joblib import delayed
-from numpy.typing import NDArray
 
 from bayes_svm._core.follow import State
 from bayes_svm._core.shrink import Cases, Ends, Room, shrink_each
 from bayes_svm.dual.polish import scratch
-from bayes_svm.dual.problem import DualProblem, Indices
+from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.dual.tableau import columns_outside
 from bayes_svm.leave_one_out.group_path import follow_anew
@@ -22,11 +21,10 @@ from bayes_svm.leave_one_out.start import PathBase, Rows
 from bayes_svm.leave_one_out.verify import verify
 from bayes_svm.utils.parallel import run_all
 from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["Paths"]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 DIRECTION_BYTES = 2**26  # of the members' rates, which are added up for each case
 BATCH = 192  # cases whose ends are verified together: the unit of parallel work

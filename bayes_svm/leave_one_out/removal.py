@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm.dual.problem import DualProblem
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["Outcomes", "Removals"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
+from bayes_svm.utils.types import Array
 
 __all__ = ["STATUSES", "LeaveOneOut", "combined"]
 
-Array = NDArray[np.float64]
 
 # From the best to the least that is known of a value.
 STATUSES = (

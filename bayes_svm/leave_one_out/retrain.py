@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution, solve
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.utils.types import Array
 
 __all__ = ["outcome_of", "retrain"]
 
-Array = NDArray[np.float64]
 
 TIGHT = 1e-4  # violation of optimality at which the first solver hands over to the polish
 LOOSE = 1e-3  # the same where there is no polish: an SVC's own tolerance

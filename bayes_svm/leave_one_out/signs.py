@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm._core.follow import NEVER
-from bayes_svm.dual.problem import DualProblem, Indices
+from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out.certified import keep_their_sign
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["MARGIN", "settle_at_once", "steepest_fall"]
 
-Array = NDArray[np.float64]
 
 MARGIN = 1e-5  # what a value must be clear of 0: more than the perturbation of the targets
 WORTH_A_CHECK = 150  # cases from which on checks save more paths than they cost

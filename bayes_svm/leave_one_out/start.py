@@ -15,12 +15,10 @@ from bayes_svm.dual.problem import AT_BOUND, DualProblem
 from bayes_svm.dual.solution import DualSolution, pinning_points
 from bayes_svm.dual.tableau import Tableau, flat_curvature
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["PathBase", "Rows"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 ROUNDING = 1e-13  # error of a coefficient times k(x, x), from the tableau
 

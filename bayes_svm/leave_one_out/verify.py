@@ -23,12 +23,10 @@ from bayes_svm.dual.solution import EPSILON, EXACT_GAP, TINY, UNIQUE
 from bayes_svm.dual.solution import SETTLED as SETTLED_ROUNDING
 from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.start import PathBase, Rows
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["verify"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 VERIFIED = 1e-8  # KKT residual, relative to the scale, up to which a path's end is accepted,
 PRECISE = 1e-12  # where beyond this it is no more than rounding

@@ -11,10 +11,9 @@ from scipy.stats import beta
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from bayes_svm.utils.checks import checked_weights
+from bayes_svm.utils.types import Array
 
 __all__ = ["RiskCoverageCurve", "guaranteed_threshold", "risk_coverage_curve", "risk_upper_bound"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

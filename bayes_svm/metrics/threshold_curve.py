@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm.metrics.confusion import Confusion
+from bayes_svm.utils.types import Array
 
 __all__ = ["ThresholdCurve"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

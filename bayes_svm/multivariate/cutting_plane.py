@@ -15,15 +15,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm.multivariate.losses import Loss
 from bayes_svm.multivariate.planes import Planes
 from bayes_svm.multivariate.products import Products
+from bayes_svm.utils.types import Array
 
 __all__ = ["CuttingPlaneResult", "minimise"]
 
-Array = NDArray[np.float64]
 
 LEVEL = 0.5  # share of the gap that the bound at the next point leaves open
 BEYOND = 0.15  # how far beyond the best point of a line the next plane is taken

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.types import Array
 
 __all__ = ["LOSS_NAMES", "RANKING_LOSSES", "Loss", "loss_of"]
 
-Array = NDArray[np.float64]
 Labels = NDArray[np.bool_]
 UserLoss = Callable[[Any, Any, Any, Any], Any]
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from bayes_svm.multivariate.products import Products
 from bayes_svm.multivariate.quadratic import solve_simplex_qp
 from bayes_svm.multivariate.rows import DenseRows, Rows, SparseRows
+from bayes_svm.utils.types import Array
 
 __all__ = ["Planes"]
 
-Array = NDArray[np.float64]
 
 IDLE = 50  # iterations after which a plane with coefficient 0 is dropped
 MANY = 0.2  # share of the planes that is worth the copy of the others

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
+
+from bayes_svm.utils.types import Array
 
 __all__ = ["DaskProducts", "KernelProducts", "LinearProducts", "Products", "is_dask_array"]
 
-Array = NDArray[np.float64]
 
 FEW = 0.1  # share of the rows below which they are worth to be taken out of a CSR matrix
 

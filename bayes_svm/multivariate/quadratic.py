@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from bayes_svm.utils.types import Array
+
 __all__ = ["solve_simplex_qp"]
 
-Array = NDArray[np.float64]
 
 SINGULAR = 1e-13  # squared pivot, of a matrix scaled to a diagonal of 1, that is rounding only
 NOTHING = 1e-12  # share of the linear part that the quadratic one does not matter at

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from bayes_svm.utils.types import Array
+
 __all__ = ["DenseRows", "Rows", "SparseRows"]
 
-Array = NDArray[np.float64]
 
 BLOCK = 64  # rows that a sparse block grows to: what is copied for each new row
 

@@ -33,11 +33,11 @@ from bayes_svm.probability.links import Link, class_log_odds, log_probabilities
 from bayes_svm.utils.checks import checked_square, checked_weights, with_narrow_indices
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array
 from bayes_svm.utils.warn import warn
 
 __all__ = ["MultivariateSVC"]
 
-Array = NDArray[np.float64]
 LARGEST_FEATURE = 1e100  # whose fourth power, with room for sums, is a number
 SMOOTHING = 1.0  # Platt's: the values come from folds
 

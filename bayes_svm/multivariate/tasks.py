@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
 from bayes_svm.utils.checks import encode_classes
+from bayes_svm.utils.types import Array
 
 __all__ = ["Task", "check_dask", "named", "task_of", "threshold"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

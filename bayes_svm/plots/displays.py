@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
@@ -25,8 +25,6 @@ __all__ = [
     "RiskCoverageDisplay",
     "ThresholdDisplay",
 ]
-
-Array = NDArray[np.float64]
 
 
 class _Display:

@@ -12,9 +12,9 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._set_output import _get_adapter_from_container
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["ModerationDisplay"]
+from bayes_svm.utils.types import Array
 
-Array = NDArray[np.float64]
+__all__ = ["ModerationDisplay"]
 
 
 class ModerationDisplay:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, ndtri
 from sklearn.exceptions import ConvergenceWarning
 
 from bayes_svm.utils.dealing import copies_of_weight, deal
+from bayes_svm.utils.types import Array, Mask
 from bayes_svm.utils.warn import warn
 
 __all__ = [
@@ -24,8 +24,6 @@ __all__ = [
     "offset_scale",
 ]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 LEAST_MEMBERS = 3  # of a class: with two, leaving one out leaves one to learn from
 INSEPARABLE = (

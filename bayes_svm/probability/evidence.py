@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
 from bayes_svm._core.matrix import mirror_lower
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.problem import DualProblem, Indices, bound_slack
+from bayes_svm.dual.problem import DualProblem, bound_slack
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out import warn_if_inexact
 from bayes_svm.probability.posterior import curvature_slope, is_definite, posterior_of
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Evidence", "evidence_of", "log_evidence"]
 
-Array = NDArray[np.float64]
 Gradient = dict[str, Any]
 
 BEYOND = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit, log_expit, logsumexp, ndtri, softmax
 from sklearn.exceptions import ConvergenceWarning
@@ -13,12 +12,11 @@ from sklearn.utils import gen_batches
 
 from bayes_svm.probability.links import normalised_log_odds
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
 __all__ = ["JointLink", "fit_joint"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 STRENGTHS = np.array([100.0, 30.0, 10.0, 3.0, 1.0])  # of the penalty, the largest first
 TEMPER = 0.25  # of the likelihood by which they are averaged

@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from bayes_svm.probability.calibration import OFFSET, SigmoidLink, fit_dumais, fit_sigmoid
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.metaestimators import check_instance
+from bayes_svm.utils.types import Array, Mask
 
 __all__ = [
     "LINK_NAMES",
@@ -36,8 +37,6 @@ __all__ = [
     "winner_log_probabilities",
 ]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 LINK_NAMES = ("moderated", "sigmoid", "kwok", "hinge", "clipped", "dumais")
 UNFITTED = ("kwok", "hinge", "clipped")

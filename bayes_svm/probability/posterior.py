@@ -8,19 +8,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, eigh, eigvalsh, qr, solve_triangular
 from scipy.special import expit
 
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.problem import DualProblem, Indices
+from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.functions import Kernel
 from bayes_svm.leave_one_out.order import content_rank
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = [
     "Eigensystem",
@@ -35,7 +36,6 @@ __all__ = [
     "posterior_of",
 ]
 
-Array = NDArray[np.float64]
 
 SHARPNESS = 3.0  # eta: the hinge is smoothed over about 1 / eta of the margin
 SMOOTHINGS = ("swish", "softplus")

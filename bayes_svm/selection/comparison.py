@@ -24,6 +24,7 @@ from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.utils.checks import checked_labels
 from bayes_svm.utils.metaestimators import check_instance, check_jobs
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = [
     "Estimate",
@@ -32,8 +33,6 @@ __all__ = [
     "no_information_rate",
 ]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 MOST_DRAWS = 10_000  # of a resample that has every class
 METHODS = ("training", "hold_out", "k_fold", "bootstrap", "632+", "leave_one_out")

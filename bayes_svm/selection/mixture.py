@@ -8,11 +8,11 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
+from bayes_svm.utils.types import Array
 from bayes_svm.utils.warn import warn
 
 __all__ = ["log_shares", "pooled", "stacking_weights"]
 
-Array = NDArray[np.float64]
 
 PRIOR = 1.0  # pseudo-counts, shared by all models: with few data no model is ruled out
 NEGLIGIBLE = 0.1  # weight of a model that is dropped, relative to the largest

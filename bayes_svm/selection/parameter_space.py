@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm.selection.trials import prefix_of
+from bayes_svm.utils.types import Array
 
 __all__ = ["Space"]
 
-Array = NDArray[np.float64]
 Parameters = dict[str, Any]
 
 STEP = 1.5  # first step of a search without a gradient, in logarithms

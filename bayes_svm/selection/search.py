@@ -37,10 +37,10 @@ from bayes_svm.selection.trials import (
 from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.metaestimators import check_instance, decided
 from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array
 
 __all__ = ["BayesSVCSearch"]
 
-Array = NDArray[np.float64]
 Parameters = dict[str, Any]
 
 TIE = 1e-9  # share of a score by which equal ones may differ

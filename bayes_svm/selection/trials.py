@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -22,6 +22,7 @@ from bayes_svm.leave_one_out.folds import group_numbers
 from bayes_svm.probability.evidence import log_evidence
 from bayes_svm.similarity.class_similarity import class_similarity
 from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array
 from bayes_svm.utils.warn import warn
 
 __all__ = [
@@ -38,7 +39,6 @@ __all__ = [
     "try_same_kernel",
 ]
 
-Array = NDArray[np.float64]
 Parameters = dict[str, Any]
 
 ROW_BY_ROW = ("left_out_log_loss", "left_out_error")  # criteria that are means over the rows

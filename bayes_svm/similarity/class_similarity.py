@@ -19,11 +19,10 @@ from bayes_svm.kernels.hypersphere import inverse_lengths
 from bayes_svm.utils.checks import checked_square, checked_weights, encode_classes, with_narrow_indices
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["ClassSimilarity", "LabelledRows", "PairMasses", "angle_slopes", "class_similarity", "row_panels"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 PANEL = 512  # rows and columns of kernel values held at a time, per thread: they stay in the cache
 ROUNDING = 1e-8  # by which a cosine may exceed 1

@@ -20,11 +20,11 @@ from bayes_svm.kernels.hypersphere import GaussianKernel, inverse_lengths
 from bayes_svm.similarity.class_similarity import LabelledRows, angle_slopes, row_panels
 from bayes_svm.utils.checks import checked_weights, encode_classes
 from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array
 from bayes_svm.utils.warn import warn
 
 __all__ = ["Evaluation", "KernelOptimum", "optimize_kernel", "similarity_and_gradient"]
 
-Array = NDArray[np.float64]
 Tunable = GaussianKernel | AggregationKernel
 
 

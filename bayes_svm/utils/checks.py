@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = [
     "check_members",
@@ -27,8 +28,6 @@ __all__ = [
     "with_narrow_indices",
 ]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 SMALLEST_BOUND, LARGEST_TOTAL = float(np.finfo(float).tiny), 1e303  # of the coefficients
 

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Dealt", "copies_of_weight", "deal"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 MOST_COPIES = 2.0**53  # that can be counted
 

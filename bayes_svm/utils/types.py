@@ -1,0 +1,10 @@
+"""Types of arrays."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Array", "Indices", "Mask"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
