@@ -37,6 +37,8 @@ def modules_after(statement):
 
 def test_import_takes_no_optional_module():
     # scikit-learn takes pandas itself where it is installed
-    ours = modules_after("from bayes_svm import *") - modules_after("import numba, sklearn.svm, sklearn.metrics")
+    ours = modules_after("from bayes_svm import *") - modules_after(
+        "import numba, sklearn.svm, sklearn.metrics"
+    )
     assert "bayes_svm" in ours
     assert not ours & {"matplotlib", "statsmodels", "dask", "distributed", "jinja2", "pandas", "tqdm"}
