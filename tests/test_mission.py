@@ -97,6 +97,4 @@ def test_the_posterior_of_a_fit_is_that_of_its_machine(C):
     X, y = noisy()
     model = BayesSVC(C=C).fit(X, y)
     machine, (solution,) = machine_of(model, X, y)
-    np.testing.assert_allclose(
-        posterior_of(machine, machine.problem(0), solution, C).variance(X), model.posterior_variance(X)
-    )
+    np.testing.assert_allclose(posterior_of(machine, solution, C).variance(X), model.posterior_variance(X))

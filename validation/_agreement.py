@@ -79,12 +79,12 @@ def recorded(ends: dict[int, np.ndarray]) -> Callable[..., Any]:
 def task(data: str, name: str, kernel: str, C: float) -> Task:
     X, y = first_split(data, name)
     estimator = SVC(C=C, kernel=kernel, gamma=1.0 / X.shape[1])
-    machine, [solution] = machine_of(estimator, X, y)
+    _, [solution] = machine_of(estimator, X, y)
     ends: dict[int, np.ndarray] = {}
     with mock.patch.object(path_module, "verify", recorded(ends)):
         path = leave_one_out(estimator, X, y)
     retrained = leave_one_out(estimator, X, y, method="retrain")
-    return Task(gram_of(X, kernel), y, C, machine.problem(0), solution, path, retrained, ends)
+    return Task(gram_of(X, kernel), y, C, solution.problem, solution, path, retrained, ends)
 
 
 def check_ends_anew(case: Task) -> tuple[float, float]:

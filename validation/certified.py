@@ -105,17 +105,16 @@ def timed(call: Callable[[], object], repeats: int) -> tuple[float, object]:
 
 def one_model(X: np.ndarray, y: np.ndarray, parameters: dict, repeats: int) -> dict:
     """Times, columns and signs of all ways on one problem."""
-    machine, solutions = machine_of(SVC(**parameters), X, y, None)
-    problem, solution = machine.problem(0), solutions[0]
-    points, rest = cases_of(machine, problem)
-    path_seconds, readings = timed(lambda: path_of(machine, problem, solution), repeats)
-    signs_seconds, signs = timed(lambda: path_of(machine, problem, solution, sign_only=True), repeats)
+    machine, [solution] = machine_of(SVC(**parameters), X, y, None)
+    points, rest = cases_of(machine, solution.problem)
+    path_seconds, readings = timed(lambda: path_of(machine, solution), repeats)
+    signs_seconds, signs = timed(lambda: path_of(machine, solution, sign_only=True), repeats)
     values = readings.values
     wrong, result = {}, {"path": path_seconds, "path, signs": signs_seconds, "cases": len(points)}
     result["path, signs wrong"] = int(np.sum((signs.signs > 0) != (readings.values > 0)))
     for name, proof in (("warm", False), ("certified", True)):
         result[name], signs = timed(
-            lambda proof=proof: leave_out_signs(problem, solution, points, rest, proof=proof), repeats
+            lambda proof=proof: leave_out_signs(solution, points, rest, proof=proof), repeats
         )
         wrong[name] = (signs.values > 0) != (values[points] > 0)
         result.update(counts(name, signs, wrong[name]))
@@ -124,14 +123,13 @@ def one_model(X: np.ndarray, y: np.ndarray, parameters: dict, repeats: int) -> d
     return result
 
 
-def path_of(
-    machine: Machine, problem: DualProblem, solution: DualSolution, sign_only: bool = False
-) -> Readings:
+def path_of(machine: Machine, solution: DualSolution, sign_only: bool = False) -> Readings:
     """What each of the problem's points reads without one copy of a row of its own."""
+    problem = solution.problem
     leaving, nowhere = rows_alone(machine), np.empty((0, len(problem.label)))
     whole = whole_readings(machine, solution, nowhere).take(leaving.part_row)
     wanted = Wanted(n_jobs=1, sign_only=sign_only)
-    parts = read_parts(problem, solution, whole, Plan.of(problem, leaving), wanted)
+    parts = read_parts(solution, whole, Plan.of(problem, leaving), wanted)
     return parts.take(np.argsort(problem.group[leaving.part_row], kind="stable"))
 
 

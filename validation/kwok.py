@@ -74,7 +74,7 @@ def outputs(
         used = np.flatnonzero(beta)
         for part, cross in machine.kernel.blocks(X, machine.X[used], used):
             values[part, k] = cross @ beta[used] + solution.intercept
-        posterior: Posterior = posterior_of(machine, machine.problem(k), solution, C, max_rows=max_rows)
+        posterior: Posterior = posterior_of(machine, solution, C, max_rows=max_rows)
         variance[:, k] = posterior.variance(X)
     return values, variance
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, solve
 from bayes_svm.kernels.functions import KERNEL_NAMES, Kernel
-from bayes_svm.leave_one_out import LeaveOneOut, read_machine, warn_if_inexact
+from bayes_svm.leave_one_out import LeaveOneOut, read_machine
 from bayes_svm.leave_one_out.cases import Leaving, halves, what_leaves
 from bayes_svm.leave_one_out.folds import group_numbers
 from bayes_svm.leave_one_out.methods import Wanted
@@ -399,11 +399,10 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             )
             for k in range(machine.n_problems)
         ]
-        for solution in solutions:
-            warn_if_inexact(solution)
         self.classes_, self.kernel_ = machine.classes, machine.kernel
         self._store_support(machine, solutions)
-        self.solution_ = solutions[0] if machine.n_problems == 1 else solutions
+        detached = [solution.detached() for solution in solutions]
+        self.solution_ = detached[0] if machine.n_problems == 1 else detached
         self._posteriors = self._posteriors_of(machine, solutions, None)
         found, values = read(machine, solutions, leaving, Wanted(max_iter=self.max_iter, n_jobs=self.n_jobs))
         reading = self._left_out_reading(machine, solutions, leaving, groups)
@@ -592,10 +591,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     def _posteriors_of(
         self, machine: Machine, solutions: list[DualSolution], max_rows: int | None
     ) -> list[Posterior]:
-        return [
-            posterior_of(machine, machine.problem(k), solution, self.C, max_rows=max_rows)
-            for k, solution in enumerate(solutions)
-        ]
+        return [posterior_of(machine, solution, self.C, max_rows=max_rows) for solution in solutions]
 
     def _left_out_reading(
         self, machine: Machine, solutions: list[DualSolution], leaving: Leaving, groups: Indices | None
@@ -619,14 +615,14 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             return None
         away = leaving if reads == "variance" else halves(machine, groups)
         columns = []
-        for k, (posterior, solution) in enumerate(zip(posteriors, solutions, strict=True)):
-            problem, rows = machine.problem(k), away.part_row
+        for posterior, solution in zip(posteriors, solutions, strict=True):
+            problem, rows = solution.problem, away.part_row
             found: Array | None
             if reads == "variance":
                 found = left_out_variance(machine, problem, posterior, away.case, rows, away.removed)
             else:
                 found = information_across(
-                    machine, problem, solution, self.C, half=away.case, row=rows, counted=away.removed,
+                    machine, solution, self.C, half=away.case, row=rows, counted=away.removed,
                     max_rows=SKETCH,
                 )  # fmt: skip
             if found is None:
@@ -647,7 +643,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
                 largest, smallest = largest.toarray(), smallest.toarray()
             n_columns = max(1, int(np.count_nonzero((largest != 0) | (smallest != 0))))
         ratio = float(machine.weight.sum()) / n_columns
-        return [offset_scale(one.label, one.alpha, one.bound, ratio) for one in solutions]
+        return [offset_scale(one.problem.label, one.alpha, one.problem.bound, ratio) for one in solutions]
 
     @staticmethod
     def _knows_distance(machine: Machine) -> bool:

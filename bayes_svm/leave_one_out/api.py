@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils import check_array
 
 from bayes_svm.dual.from_estimator import machine_of, step_limit
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.solution import DualSolution, warn_if_inexact
 from bayes_svm.leave_one_out.cases import Leaving, groups_alone, rows_alone
 from bayes_svm.leave_one_out.folds import fold_numbers, group_numbers
 from bayes_svm.leave_one_out.methods import Plan, Readings, Wanted, read_parts
@@ -24,7 +24,6 @@ from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.metaestimators import check_jobs
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array
-from bayes_svm.utils.warn import warn
 
 __all__ = ["LeaveOneOut", "by_row", "leave_one_out", "read_machine", "warn_if_inexact", "whole_readings"]
 
@@ -139,8 +138,6 @@ def leave_one_out(
     with one_blas_thread():
         one_vs_one = isinstance(estimator, SVC)
         machine, solutions = machine_of(estimator, X, y, sample_weight, one_vs_one=one_vs_one)
-        for solution in solutions:
-            warn_if_inexact(solution)
         wanted = Wanted(
             method=method,
             sign_only=sign_only,
@@ -193,25 +190,15 @@ def _report(done: int, total: int) -> None:
     print(f"[leave_one_out] {done} of {total} cases", end=end, file=sys.stderr, flush=True)
 
 
-def warn_if_inexact(solution: DualSolution) -> None:
-    """ConvergenceWarning naming the reason and the gap of a solution that is not exact."""
-    if not solution.exact:
-        warn(
-            f"The solution is not exact: {solution.reason} (KKT residual {solution.kkt_residual:.2g}, "
-            f"relative duality gap {solution.relative_gap:.2g}).",
-            ConvergenceWarning,
-        )
-
-
 def read_machine(
-    machine: Machine, solutions: list[DualSolution], leaving: Leaving, wanted: Wanted, *, at: Any = None
+    machine: Machine, solutions: Iterable[DualSolution], leaving: Leaving, wanted: Wanted, *, at: Any = None
 ) -> tuple[LeaveOneOut, Array]:
     """Leave-one-out of solved problems: the part of :func:`leave_one_out` after the fit.
 
     Parameters
     ----------
     machine : Machine
-    solutions : list of DualSolution
+    solutions : iterable of DualSolution
         One for each of the machine's problems.
     leaving : Leaving
     wanted : Wanted
@@ -226,15 +213,14 @@ def read_machine(
     """
     started = time.perf_counter()
     found = []
-    for k, solution in enumerate(solutions):
-        problem = machine.problem(k)
+    for solution in solutions:
+        warn_if_inexact(solution)
+        problem = solution.problem
         plan = Plan.of(problem, leaving)
         absent = machine.X[leaving.part_row[plan.absent]]
         cross = np.vstack([machine.cross(problem, points) for points in (at, absent) if points is not None])
         whole = whole_readings(machine, solution, cross[: len(cross) - len(plan.absent)])
-        found.append(
-            (whole, read_parts(problem, solution, whole.take(leaving.part_row), plan, wanted, cross))
-        )
+        found.append((whole, read_parts(solution, whole.take(leaving.part_row), plan, wanted, cross)))
     result = by_row(machine, leaving, found, time.perf_counter() - started)
     values = _joined([parts.values for _, parts in found])
     return (result if at is not None else replace(result, values_at=None)), values

@@ -72,7 +72,6 @@ class Signs:
 
 
 def leave_out_signs(
-    problem: DualProblem,
     solution: DualSolution,
     points: Indices,
     rest: Array,
@@ -94,9 +93,7 @@ def leave_out_signs(
 
     Parameters
     ----------
-    problem : DualProblem
     solution : DualSolution
-        Of ``problem``.
     points : array of shape (n_cases,)
     rest : array of shape (n_cases,)
         What is left of each point's bound; 0 leaves the point out.
@@ -125,17 +122,18 @@ def leave_out_signs(
     support vector machines", ICML 2008. DeCoste and Wagstaff, "Alpha seeding for support vector
     machines", KDD 2000.
     """
+    problem = solution.problem
     points = np.asarray(points, dtype=np.int64)
     rest = np.asarray(rest, dtype=float)
     limit = max(20_000, 100 * len(problem.label)) if max_steps < 0 else max_steps
-    whole = _whole(problem, solution)
+    whole = _whole(solution)
     found = _nothing_found(len(points))
     one_class = _last_of_class(problem, points, rest)
     found.values[one_class] = -problem.label[points[one_class]]
     found.outcomes[one_class] = CHECKED
     open_cases = np.flatnonzero(~one_class)
     if solution.exact:
-        _check_unchanged(problem, solution, points, rest, open_cases, found)
+        _check_unchanged(solution, points, rest, open_cases, found)
         open_cases = open_cases[found.outcomes[open_cases] == UNPROVEN]
     work = _work(len(problem.label))
     decided = np.empty(len(open_cases), dtype=bool)
@@ -167,7 +165,7 @@ def leave_out_signs(
     )
 
 
-def keep_their_sign(problem: DualProblem, solution: DualSolution, points: Indices, rest: Array) -> Mask:
+def keep_their_sign(solution: DualSolution, points: Indices, rest: Array) -> Mask:
     """Which decision values provably keep their sign when the point's bound is lowered.
 
     The sufficiency check of :func:`leave_out_signs` alone: the whole machine as F, one step of H.
@@ -175,14 +173,13 @@ def keep_their_sign(problem: DualProblem, solution: DualSolution, points: Indice
 
     Parameters
     ----------
-    problem : DualProblem
-        Convex, with an intercept that is not regularised.
     solution : DualSolution
+        Of a convex problem with an intercept that is not regularised.
     points : array of shape (n_cases,)
     rest : array of shape (n_cases,)
     """
     proven = np.zeros(len(points), dtype=bool)
-    whole, work = _whole(problem, solution), _work(len(problem.label))
+    whole, work = _whole(solution), _work(len(solution.beta))
     tried = np.arange(0, len(points), max(1, len(points) // TRIAL))
     left = np.setdiff1d(np.arange(len(points)), tried)
     for cases in (tried, left):
@@ -194,8 +191,9 @@ def keep_their_sign(problem: DualProblem, solution: DualSolution, points: Indice
     return proven
 
 
-def _whole(problem: DualProblem, solution: DualSolution) -> Whole:
+def _whole(solution: DualSolution) -> Whole:
     """The whole problem as the loops take it, with bounds of its rounding errors."""
+    problem = solution.problem
     beta = np.clip(solution.beta, problem.lower, problem.upper)
     K = np.ascontiguousarray(problem.gram.whole())
     gradient = solution.values - solution.intercept - problem.label
@@ -233,7 +231,6 @@ def _last_of_class(problem: DualProblem, points: Indices, rest: Array) -> Mask:
 
 
 def _check_unchanged(
-    problem: DualProblem,
     solution: DualSolution,
     points: Indices,
     rest: Array,
@@ -241,6 +238,7 @@ def _check_unchanged(
     found: Found,
 ) -> None:
     """Cases whose coefficients stay as they are: only the intercept may cease to be unique."""
+    problem = solution.problem
     label, scale = problem.label, max(1.0, float(np.abs(solution.values).max()))
     cases = cases[solution.alpha[points[cases]] <= rest[cases]]
     rises, falls = _movable(solution.beta, label, problem.bound)

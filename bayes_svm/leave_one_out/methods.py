@@ -180,7 +180,6 @@ class Readings:
 
 
 def read_parts(
-    problem: DualProblem,
     solution: DualSolution,
     whole: Readings,
     plan: Plan,
@@ -191,7 +190,6 @@ def read_parts(
 
     Parameters
     ----------
-    problem : DualProblem
     solution : DualSolution
     whole : Readings
         Of every part under the whole machine: what a part gets that is in no case of the problem.
@@ -201,14 +199,13 @@ def read_parts(
         Kernel values between points asked for besides, then the rows of the plan's absent parts,
         and the points of the problem.
     """
-    for parts, found in iterate_parts(problem, solution, plan, wanted, cross=cross):
+    for parts, found in iterate_parts(solution, plan, wanted, cross=cross):
         for name, values in vars(found).items():
             getattr(whole, name)[parts] = values
     return whole
 
 
 def iterate_parts(
-    problem: DualProblem,
     solution: DualSolution,
     plan: Plan,
     wanted: Wanted,
@@ -221,8 +218,8 @@ def iterate_parts(
     The sections, and with them the values to the last bit, are those of the plan: where only some
     ``parts`` are asked for, sections that contain none of them are passed over.
     """
-    cross = np.empty((0, len(problem.label))) if cross is None else cross
-    finder = _Finder(problem, solution, wanted, cross)
+    cross = np.empty((0, len(solution.beta))) if cross is None else cross
+    finder = _Finder(solution, wanted, cross)
     n_cases, n_at = len(plan.removals), len(cross) - len(plan.absent)
     for first in range(0, n_cases, SECTION):
         section = plan.section(first, min(first + SECTION, n_cases))
@@ -242,9 +239,9 @@ def iterate_parts(
 class _Finder:
     """Outcomes of cases by one method, which keeps what all cases share."""
 
-    def __init__(self, problem: DualProblem, solution: DualSolution, wanted: Wanted, cross: Array) -> None:
-        self.problem, self.solution, self.wanted, self.cross = problem, solution, wanted, cross
-        self.paths = Paths(problem, solution, self.cross, wanted.sign_only)
+    def __init__(self, solution: DualSolution, wanted: Wanted, cross: Array) -> None:
+        self.problem, self.solution, self.wanted, self.cross = solution.problem, solution, wanted, cross
+        self.paths = Paths(solution, self.cross, wanted.sign_only)
 
     def outcomes(self, removals: Removals) -> Outcomes:
         """Outcomes of some cases."""
@@ -256,7 +253,7 @@ class _Finder:
         if self.wanted.method == "path":
             self._untouched(removals, outcomes)
             if self.wanted.sign_only and self.solution.exact:
-                settle_at_once(self.problem, self.solution, removals, outcomes)
+                settle_at_once(self.solution, removals, outcomes)
         cases = outcomes.pending
         if len(cases) and self.wanted.method == "path" and self.solution.tie_break > 0:
             outcomes.put(removals, cases, self.paths.run(removals.take(cases), self.wanted.n_jobs))
@@ -272,7 +269,6 @@ class _Finder:
         """Signs of single points by the iterative methods, each with the value it is the sign of."""
         wanted, cases = self.wanted, outcomes.pending
         found = leave_out_signs(
-            self.problem,
             self.solution,
             removals.points[cases],
             removals.rest[cases],

@@ -10,7 +10,6 @@ from joblib import delayed
 from bayes_svm._core.follow import State
 from bayes_svm._core.shrink import Cases, Ends, Room, shrink_each
 from bayes_svm.dual.polish import scratch
-from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.dual.tableau import columns_outside
 from bayes_svm.leave_one_out.group_path import follow_anew
@@ -43,23 +42,20 @@ class Paths:
 
     Parameters
     ----------
-    problem : DualProblem
     solution : DualSolution
-        Exact solution of ``problem``.
+        Exact.
     cross : array of shape (n_at, n_points)
         Kernel values between points asked for besides and those of the problem.
     sign_only : bool
         Stop each path as soon as the sign of its value is known.
     """
 
-    def __init__(
-        self, problem: DualProblem, solution: DualSolution, cross: Array, sign_only: bool = False
-    ) -> None:
-        self.problem, self.solution, self.cross, self.sign_only = problem, solution, cross, sign_only
+    def __init__(self, solution: DualSolution, cross: Array, sign_only: bool = False) -> None:
+        self.solution, self.cross, self.sign_only = solution, cross, sign_only
 
     @cached_property
     def _base(self) -> PathBase:
-        return PathBase(self.problem, self.solution, self.solution.tie_break)
+        return PathBase(self.solution, self.solution.tie_break)
 
     @cached_property
     def _near(self) -> Mask:
@@ -92,7 +88,7 @@ class Paths:
                 break
             if tie_break < first:
                 # At exact targets a path may end on the wrong side of a tie by what the perturbation moved.
-                base, sign_only = PathBase(self.problem, self.solution, tie_break), False
+                base, sign_only = PathBase(self.solution, tie_break), False
                 rows = Rows.on(base, rows.tableau)
             shared, rows = self._passes(removals, shared, base, rows, sign_only, n_jobs, outcomes)
         for case in outcomes.pending:
@@ -136,7 +132,7 @@ class Paths:
             found = follow_anew(self._base, case, self.cross)
             if found is not None:
                 return found
-        return retrain(self.problem, case, self.cross, start=self.solution)
+        return retrain(self.solution.problem, case, self.cross, start=self.solution)
 
 
 def _union(lists: list[Indices]) -> Indices:

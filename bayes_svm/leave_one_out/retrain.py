@@ -68,7 +68,7 @@ def _seeded(remaining: DualProblem, start: DualSolution) -> Array:
     missing = float((start.beta - beta).sum())
     room = np.maximum(0.0, upper - beta if missing > 0 else beta - lower)
     room[beta != start.beta] = 0.0
-    order = np.argsort(np.abs(start.values - start.label), kind="stable")
+    order = np.argsort(np.abs(start.values - remaining.label), kind="stable")
     filled = np.minimum(np.cumsum(room[order]), abs(missing))
     beta[order] += np.sign(missing) * np.diff(filled, prepend=0.0)
     return np.clip(beta, lower, upper)

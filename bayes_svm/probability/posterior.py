@@ -334,7 +334,6 @@ def information_from(explained: Array, diagonal: Array, lam: float) -> Array:
 
 def posterior_of(
     machine: Machine,
-    problem: DualProblem,
     solution: DualSolution,
     C: float,
     *,
@@ -348,8 +347,8 @@ def posterior_of(
     Parameters
     ----------
     machine : Machine
-    problem : DualProblem
     solution : DualSolution
+        Of one of the machine's problems.
     C : float
         ``lambda = 1 / C``; points count with ``bound / C``, their weight.
     smoothing : {"swish", "softplus"}
@@ -361,8 +360,9 @@ def posterior_of(
     bound : array of shape (n_points,), optional
         The part of the points' bounds that counts, by default all of them.
     """
-    bound = solution.bound if bound is None else bound
-    curvature = bound / C * hinge_curvature(solution.label * solution.values, smoothing, sharpness)
+    problem = solution.problem
+    bound = problem.bound if bound is None else bound
+    curvature = bound / C * hinge_curvature(problem.label * solution.values, smoothing, sharpness)
     active = np.flatnonzero(curvature > NEGLIGIBLE * curvature.max())
     first_row = np.full(len(curvature), -1, dtype=np.intp)
     rows = np.flatnonzero(problem.group >= 0)[::-1]
@@ -466,7 +466,6 @@ def _without(covariance: Array, leaving: Indices, root: Array) -> Array:
 
 def information_across(
     machine: Machine,
-    problem: DualProblem,
     solution: DualSolution,
     C: float,
     *,
@@ -484,8 +483,8 @@ def information_across(
     Parameters
     ----------
     machine : Machine
-    problem : DualProblem
     solution : DualSolution
+        Of one of the machine's problems.
     C : float
     half, row : arrays of shape (n_parts,)
         A half, 0 or 1, and a row that is in it, wholly or in part.
@@ -499,6 +498,7 @@ def information_across(
     array of shape (n_parts,), or None
         None for a kernel that is not positive semi-definite.
     """
+    problem = solution.problem
     point, found = problem.group[row], np.empty(len(row))
     present = point >= 0  # rows of weight 0 are points of their own, of which nothing is known
     for one in (0, 1):
@@ -507,7 +507,7 @@ def information_across(
         bound: Array = np.bincount(point[own], weights=counted[own], minlength=len(problem.label)).astype(
             float
         )
-        posterior = posterior_of(machine, problem, solution, C, max_rows=max_rows, bound=bound)
+        posterior = posterior_of(machine, solution, C, max_rows=max_rows, bound=bound)
         if not posterior.definite:
             return None
         step = max(1, BLOCK_BYTES // (8 * max(1, len(posterior.points))))
@@ -560,9 +560,9 @@ def leave_one_out_variance(
         machine, solutions = machine_of(estimator, X, y, sample_weight)
         C = float(estimator.C)
         columns = []
-        for k, solution in enumerate(solutions):
-            problem = machine.problem(k)
-            posterior = posterior_of(machine, problem, solution, C)
+        for solution in solutions:
+            problem = solution.problem
+            posterior = posterior_of(machine, solution, C)
             rows = np.arange(len(machine.y))
             removed = problem.row_bound / copies_of_weight(machine.weight)
             columns.append(left_out_variance(machine, problem, posterior, rows, rows, removed))

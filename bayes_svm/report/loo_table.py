@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
-from bayes_svm.leave_one_out import by_row, whole_readings
+from bayes_svm.leave_one_out import by_row, warn_if_inexact, whole_readings
 from bayes_svm.leave_one_out.cases import strata
 from bayes_svm.leave_one_out.methods import Plan, Readings, iterate_parts
 from bayes_svm.utils.threads import one_blas_thread
@@ -119,10 +119,11 @@ def _resumable(found: Partial, show: Callable[[str, int, int], None]) -> Callabl
         show("leaving rows out", found.n_known, found.values.size)
         readings = []
         for k, solution in enumerate(solutions):
-            problem = machine.problem(k)
+            warn_if_inexact(solution)
+            problem = solution.problem
             plan = Plan.of(problem, leaving)
             # A section may hold values that are known already: they are found again to the last bit.
-            for parts, part in iterate_parts(problem, solution, plan, wanted, parts=found.missing(k)):
+            for parts, part in iterate_parts(solution, plan, wanted, parts=found.missing(k)):
                 found.add(k, parts, part.values, part.status)
                 show("leaving rows out", found.n_known, found.values.size)
             whole = whole_readings(machine, solution, np.empty((0, len(problem.label))))

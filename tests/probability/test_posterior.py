@@ -34,7 +34,7 @@ def rows_left_out(machine, posterior):
 def linear(request):
     X, y = noisy(n=40)
     machine, (solution,) = machine_of(SVC(C=request.param, kernel="linear"), X, y)
-    posterior = posterior_of(machine, machine.problem(0), solution, request.param)
+    posterior = posterior_of(machine, solution, request.param)
     return X, y, machine, solution, posterior, request.param
 
 
@@ -81,7 +81,6 @@ def test_information_across_halves_is_that_of_the_other_halfs_posterior(linear):
     r = hinge_curvature(y * solution.values)
     found = information_across(
         machine,
-        machine.problem(0),
         solution,
         C,
         half=half,
@@ -119,7 +118,7 @@ def test_repeated_rows_count_as_often_and_one_of_them_goes():
     C, X, y = 2.0, np.repeat(X, 3, axis=0), np.repeat(y, 3)
     machine, (solution,) = machine_of(SVC(C=C, kernel="linear"), X, y)
     problem = machine.problem(0)
-    posterior = posterior_of(machine, problem, solution, C)
+    posterior = posterior_of(machine, solution, C)
     r = hinge_curvature(y * solution.values[problem.group])
     np.testing.assert_allclose(posterior.variance(X), explicit(X, r, 1 / C, X), rtol=1e-6)
     expected = explicit(X[1:], r[1:], 1 / C, X[:1])
@@ -214,7 +213,7 @@ def system_of(n, C, kernel, smoothing="swish"):
     """Posterior at the solution of a noisy problem, its kernel matrix, and points to judge it at."""
     X, y = noisy(n=n)
     machine, (solution,) = machine_of(SVC(C=C, **kernel), X, y)
-    posterior = posterior_of(machine, machine.problem(0), solution, C, smoothing=smoothing)
+    posterior = posterior_of(machine, solution, C, smoothing=smoothing)
     at = np.vstack([X[:20], 4.0 * X[:5]])
     gram = posterior.kernel(posterior.rows, posterior.rows)
     return posterior, gram, posterior.kernel.diagonal(at), posterior.kernel(at, posterior.rows), at
@@ -288,8 +287,6 @@ def test_a_lambda_below_rounding_gives_a_variance_all_the_same():
 def test_a_sketch_knows_less():
     X, y = noisy(n=200)
     machine, (solution,) = machine_of(SVC(), X, y)
-    whole, sketch = (
-        posterior_of(machine, machine.problem(0), solution, 1.0, max_rows=rows) for rows in (None, 20)
-    )
+    whole, sketch = (posterior_of(machine, solution, 1.0, max_rows=rows) for rows in (None, 20))
     assert len(sketch.points) == 20
     assert np.all(sketch.variance(X) >= whole.variance(X) * (1 - 1e-12))

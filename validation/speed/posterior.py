@@ -54,8 +54,7 @@ def posterior_row(problem_name: str, n: int, smoothing: str, repeats: int, large
     data, C = PROBLEMS[problem_name]
     X, y = data(n)
     machine, [solution] = machine_of(SVC(gamma=1 / 20, C=C), X, y)
-    problem = machine.problem(0)
-    posterior = posterior_of(machine, problem, solution, 1.0, smoothing=smoothing)
+    posterior = posterior_of(machine, solution, 1.0, smoothing=smoothing)
     n_active = len(posterior.points)
     row = [problem_name, f"{n}", smoothing, f"{n_active}"]
     point = X[:1]
