@@ -65,13 +65,13 @@ def recorded(ends: dict[int, np.ndarray]) -> Callable[..., Any]:
     """The package's check of the paths' ends, which also leaves the coefficients in ``ends``."""
     verify = path_module.verify
 
-    def verify_and_keep(base: Any, rows: Any, removals: Any, cases: Any, reached: Any, cross: Any) -> Any:
+    def verify_and_keep(base: Any, rows: Any, removals: Any, moves: Any, reached: Any) -> Any:
         for path, point in enumerate(removals.points):
             beta = base.exact_beta.copy()
             beta[rows.tableau.rows] += reached.changes[path]
             beta[point] = base.problem.label[point] * removals.rest[path]
             ends[int(point)] = beta
-        return verify(base, rows, removals, cases, reached, cross)
+        return verify(base, rows, removals, moves, reached)
 
     return verify_and_keep
 

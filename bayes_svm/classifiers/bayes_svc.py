@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, solve
 from bayes_svm.kernels.functions import KERNEL_NAMES, Kernel
-from bayes_svm.leave_one_out import LeaveOneOut, read_machine
+from bayes_svm.leave_one_out.api import Store, read_machine
 from bayes_svm.leave_one_out.cases import Leaving, halves, what_leaves
 from bayes_svm.leave_one_out.folds import group_numbers
 from bayes_svm.leave_one_out.methods import Wanted
@@ -383,12 +383,12 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         leaving: Leaving,
         groups: Indices | None = None,
         starts: list[Array] | None = None,
-        read: Callable[..., tuple[LeaveOneOut, Array]] = read_machine,
+        store: Store | None = None,
     ) -> LinkData:
         """Everything after validation; returns what the link is fitted to.
 
         ``groups`` are the numbers of the rows' groups, ``starts`` feasible coefficients of every problem;
-        ``read`` leaves out.
+        ``store`` keeps left-out values that are known.
         """
         solutions = [
             solve(
@@ -404,7 +404,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         detached = [solution.detached() for solution in solutions]
         self.solution_ = detached[0] if machine.n_problems == 1 else detached
         self._posteriors = self._posteriors_of(machine, solutions, None)
-        found, values = read(machine, solutions, leaving, Wanted(max_iter=self.max_iter, n_jobs=self.n_jobs))
+        wanted = Wanted(max_iter=self.max_iter, n_jobs=self.n_jobs)
+        found, values = read_machine(machine, solutions, leaving, wanted, store=store)
         reading = self._left_out_reading(machine, solutions, leaving, groups)
         parts = machine.y[leaving.part_row], leaving.part_weight(machine.weight)
         about = None if reading is None else reading[leaving.part_row]

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,14 +18,23 @@ from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, warn_if_inexact
 from bayes_svm.leave_one_out.cases import Leaving, groups_alone, rows_alone
 from bayes_svm.leave_one_out.folds import fold_numbers, group_numbers
-from bayes_svm.leave_one_out.methods import Plan, Readings, Wanted, read_parts
+from bayes_svm.leave_one_out.methods import Wanted, iterate_parts
+from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.result import STATUSES, LeaveOneOut, combined
 from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.metaestimators import check_jobs
 from bayes_svm.utils.threads import one_blas_thread
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["LeaveOneOut", "by_row", "leave_one_out", "read_machine", "warn_if_inexact", "whole_readings"]
+__all__ = [
+    "LeaveOneOut",
+    "Store",
+    "by_row",
+    "leave_one_out",
+    "read_machine",
+    "warn_if_inexact",
+    "whole_readings",
+]
 
 
 METHODS = ("path", "certified", "warm", "retrain")
@@ -190,19 +199,46 @@ def _report(done: int, total: int) -> None:
     print(f"[leave_one_out] {done} of {total} cases", end=end, file=sys.stderr, flush=True)
 
 
+class Store(Protocol):
+    """Keeps finished left-out values, so that an interrupted run can go on."""
+
+    values: Array  # (n_parts, n_problems)
+    status: NDArray[np.str_]  # as in LeaveOneOut
+
+    def missing(self, k: int) -> Indices:
+        """Parts of which the value of problem k is not known."""
+        ...
+
+    def add(self, k: int, parts: Indices, values: Array, status: NDArray[np.str_]) -> None:
+        """Keep values of some parts."""
+        ...
+
+
 def read_machine(
-    machine: Machine, solutions: Iterable[DualSolution], leaving: Leaving, wanted: Wanted, *, at: Any = None
+    machine: Machine,
+    solutions: Iterable[DualSolution],
+    leaving: Leaving,
+    wanted: Wanted,
+    *,
+    at: Any = None,
+    store: Store | None = None,
 ) -> tuple[LeaveOneOut, Array]:
     """Leave-one-out of solved problems: the part of :func:`leave_one_out` after the fit.
 
     Parameters
     ----------
     machine : Machine
+        The training data.
     solutions : iterable of DualSolution
         One for each of the machine's problems.
     leaving : Leaving
+        What leaves together.
     wanted : Wanted
+        How to leave out.
     at : array or CSR matrix of shape (n_at, n_features), optional
+        Points to give the decision values of besides.
+    store : Store, optional
+        Keeps the values. What it knows already is not computed again, and has no residual or gap.
 
     Returns
     -------
@@ -210,74 +246,83 @@ def read_machine(
     values : array of shape (n_parts,) or (n_parts, n_problems)
         Decision value of each part of ``leaving``: a row that stands for copies in several cases
         has several.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a solution is not exact.
     """
     started = time.perf_counter()
-    found = []
-    for solution in solutions:
+    at, asked = (machine.X[:0], False) if at is None else (at, True)
+    found, found_at = [], []
+    for k, solution in enumerate(solutions):
         warn_if_inexact(solution)
-        problem = solution.problem
-        plan = Plan.of(problem, leaving)
-        absent = machine.X[leaving.part_row[plan.absent]]
-        cross = np.vstack([machine.cross(problem, points) for points in (at, absent) if points is not None])
-        whole = whole_readings(machine, solution, cross[: len(cross) - len(plan.absent)])
-        found.append((whole, read_parts(solution, whole.take(leaving.part_row), plan, wanted, cross)))
+        cross = machine.cross(solution.problem, at)
+        before = np.tile(cross @ solution.beta + solution.intercept, (len(machine.y), 1))
+        whole = whole_readings(machine, solution)
+        parts, parts_at = whole.take(leaving.part_row, leaving.part_row), before[leaving.part_row]
+        missing = None if store is None else store.missing(k)
+        for some, outcomes, values_at in iterate_parts(machine, solution, leaving, wanted, cross, missing):
+            if store is not None:
+                store.add(k, some, outcomes.values, outcomes.status)
+            parts.put_rows(some, outcomes)
+            parts_at[some] = values_at
+        if store is not None:
+            parts = Outcomes.of_values(store.values[:, k], store.status[:, k])
+        found.append((whole, parts))
+        found_at.append(leaving.row_means(parts_at, before))
     result = by_row(machine, leaving, found, time.perf_counter() - started)
     values = _joined([parts.values for _, parts in found])
-    return (result if at is not None else replace(result, values_at=None)), values
+    return (replace(result, values_at=_joined(found_at)) if asked else result), values
 
 
-def whole_readings(machine: Machine, solution: DualSolution, cross: Array) -> Readings:
-    """What every row reads under the whole machine, and the points asked for besides."""
-    values = machine.values_on_rows(solution)
-    return Readings.of_whole(solution, values, cross @ solution.beta + solution.intercept)
+def whole_readings(machine: Machine, solution: DualSolution) -> Outcomes:
+    """What is known of every row under the whole machine."""
+    return Outcomes.of_whole(solution, machine.values_on_rows(solution))
 
 
 def by_row(
-    machine: Machine, leaving: Leaving, found: list[tuple[Readings, Readings]], seconds: float
+    machine: Machine, leaving: Leaving, found: list[tuple[Outcomes, Outcomes]], seconds: float
 ) -> LeaveOneOut:
-    """Readings of the rows from those of the whole machine and of the parts, a pair per problem.
+    """What is known of the rows, from the outcomes of the whole machine and of the parts, a pair per problem.
 
     A row of several copies, which leave in several cases, has the mean of their values and the least
     exact status.
     """
-    rows = [vars(_of_rows(leaving, whole, parts)) for whole, parts in found]
-    columns = {name: _joined([row[name] for row in rows]) for name in rows[0]}
+    rows = [_of_rows(leaving, whole, parts) for whole, parts in found]
+    values, signs = _joined([row.values for row in rows]), _joined([row.signs for row in rows])
     return LeaveOneOut(
-        decision_values=columns["values"],
+        decision_values=values,
         train_decision_values=_joined([whole.values for whole, _ in found]),
-        values_at=columns["at"],
-        status=columns["status"],
-        events=columns["events"],
-        kernel_columns=columns["columns"],
-        kkt_residual=columns["kkt_residual"],
-        gap=columns["gap"],
+        values_at=None,
+        status=_joined([row.status for row in rows]),
+        events=_joined([row.events for row in rows]),
+        kernel_columns=_joined([row.columns for row in rows]),
+        kkt_residual=_joined([row.kkt_residual for row in rows]),
+        gap=_joined([row.gap for row in rows]),
         classes=machine.classes,
         y=machine.y,
-        predicted=_predicted(columns["signs"], columns["values"]),
+        predicted=_predicted(signs, values),
         weight=machine.weight,
         seconds=seconds,
     )
 
 
-def _of_rows(leaving: Leaving, whole: Readings, parts: Readings) -> Readings:
+def _of_rows(leaving: Leaving, whole: Outcomes, parts: Outcomes) -> Outcomes:
     if leaving.part_each:
-        return Readings(
-            **{name: leaving.rows_of(values, getattr(whole, name)) for name, values in vars(parts).items()}
-        )
+        return parts.map(lambda name, known: leaving.rows_of(known, getattr(whole, name)))
     values = leaving.row_means(parts.values, whole.values)
     signs = leaving.row_means(parts.signs, whole.signs)
     rank = {status: number for number, status in enumerate(STATUSES)}
-    ranked = [np.array([rank[one] for one in readings.status.tolist()]) for readings in (parts, whole)]
-    largest = {
-        name: leaving.row_largest(getattr(parts, name), getattr(whole, name))
-        for name in ("events", "columns", "kkt_residual", "gap")
-    }
-    return Readings(
+    ranked = [np.array([rank[one] for one in known.status.tolist()]) for known in (parts, whole)]
+    return Outcomes(
         values=values,
         signs=np.where(np.isnan(values), signs, np.sign(values)),
         status=np.array(STATUSES)[leaving.row_largest(*ranked)],
-        at=leaving.row_means(parts.at, whole.at),
-        **largest,
+        events=leaving.row_largest(parts.events, whole.events),
+        columns=leaving.row_largest(parts.columns, whole.columns),
+        kkt_residual=leaving.row_largest(parts.kkt_residual, whole.kkt_residual),
+        gap=leaving.row_largest(parts.gap, whole.gap),
     )
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import NDArray
 
 from bayes_svm._core.certify import (
     CHECKED,
@@ -24,7 +21,7 @@ from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["Signs", "keep_their_sign", "leave_out_signs"]
+__all__ = ["keep_their_sign", "leave_out_signs", "proven"]
 
 
 TRIAL = 10  # cases by which the proofs are judged
@@ -36,41 +33,6 @@ CLEAR = 1e-6  # a value this far from 0, relative to the largest, has a sign bey
 EPSILON = float(np.finfo(float).eps)
 
 
-@dataclass(frozen=True)
-class Signs:
-    """Sign of the decision value at each point when it is left out. All arrays have shape (n_cases,).
-
-    Parameters
-    ----------
-    values : array
-        Decision value at the point under the machine at which the solver stopped: its sign is the
-        answer. Not the exact value, except where the coefficients do not change.
-    proven : array of bool
-        Whether the sign is proven to be that of the exact solution, with any optimal intercept.
-    violation : array
-        Violation of the optimality conditions at which the solver stopped, 0 where nothing was solved.
-    gap : array
-        Duality gap of the remaining problem there, relative to its dual value; 0 where nothing was
-        solved.
-    columns : array of int
-        Columns of the kernel matrix used: that of the point for the check, one for each step of the
-        bound and two for each pair, those of the step just before not counted again. Nothing is
-        kept from one case to the next.
-    steps : array of int
-        Moves of pairs, and steps of the bound.
-    checked : array of bool
-        Whether the sufficiency checks alone decided.
-    """
-
-    values: Array
-    proven: Mask
-    violation: Array
-    gap: Array
-    columns: NDArray[np.int64]
-    steps: NDArray[np.int64]
-    checked: Mask
-
-
 def leave_out_signs(
     solution: DualSolution,
     points: Indices,
@@ -80,7 +42,7 @@ def leave_out_signs(
     tolerance: float = 1e-3,
     max_steps: int = -1,
     n_jobs: int | None = None,
-) -> Signs:
+) -> Found:
     r"""Sign of the decision value at each point with its upper bound lowered.
 
     Sufficiency checks first. What they leave open is solved by moves of pairs from the whole
@@ -108,7 +70,8 @@ def leave_out_signs(
 
     Returns
     -------
-    Signs
+    Found
+        See :func:`proven` for which of the signs are proven.
 
     Notes
     -----
@@ -154,15 +117,12 @@ def leave_out_signs(
     )
     for batch, result in zip(batches, results, strict=True):
         _store(found, batch, result)
-    return Signs(
-        values=found.values,
-        proven=(found.outcomes != UNPROVEN) & problem.convex,
-        violation=found.violation,
-        gap=found.gap,
-        columns=found.columns,
-        steps=found.steps,
-        checked=found.outcomes == CHECKED,
-    )
+    return found
+
+
+def proven(found: Found, problem: DualProblem) -> Mask:
+    """Which signs are proven to be those of the exact solution, with any optimal intercept."""
+    return np.asarray((found.outcomes != UNPROVEN) & problem.convex)
 
 
 def keep_their_sign(solution: DualSolution, points: Indices, rest: Array) -> Mask:

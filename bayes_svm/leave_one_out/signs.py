@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from bayes_svm._core.follow import NEVER
+from bayes_svm._core.removals import Removals
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out.certified import keep_their_sign
-from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["MARGIN", "settle_at_once", "steepest_fall"]

@@ -32,9 +32,12 @@ class PathBase:
     tie_break : float
         Perturbation of the targets, at most that of the solution. Its free points, optimal for
         the targets of both ends, are so for all between.
+    remainders : bool
+        Whether the machines that the paths end at are asked for.
     """
 
-    def __init__(self, solution: DualSolution, tie_break: float) -> None:
+    def __init__(self, solution: DualSolution, tie_break: float, remainders: bool) -> None:
+        self.remainders = remainders
         self.problem = problem = solution.problem
         self.lower, self.upper = problem.lower, problem.upper
         free = pinning_points(solution)

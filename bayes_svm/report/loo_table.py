@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
-from bayes_svm.leave_one_out import by_row, warn_if_inexact, whole_readings
 from bayes_svm.leave_one_out.cases import strata
-from bayes_svm.leave_one_out.methods import Plan, Readings, iterate_parts
 from bayes_svm.utils.threads import one_blas_thread
 
 from .content import as_notes, features_of, memory_advice, refusals
@@ -95,7 +93,7 @@ def write_loo(
             (len(leaving.case), machine.n_problems),
         )
         show("fitting", found.n_known, found.values.size)
-        clf._fit(machine, leaving, read=_resumable(found, show))
+        clf._fit(machine, leaving, store=_Shown(found, show))
         text = _csv(clf, table.labels)
     with keeps_values(output):
         complete_of(output).write_text(text, encoding="utf-8", newline="")
@@ -112,26 +110,20 @@ def _fingerprint(features: np.ndarray, labels: np.ndarray, settings: Settings, v
     return digest.hexdigest()
 
 
-def _resumable(found: Partial, show: Callable[[str, int, int], None]) -> Callable[..., Any]:
-    """Leave out what is not in the partial file, and keep it there part by part."""
+class _Shown:
+    """Finished values in the partial file, and on the progress bar."""
 
-    def read(machine: Any, solutions: list[Any], leaving: Any, wanted: Any) -> Any:
-        show("leaving rows out", found.n_known, found.values.size)
-        readings = []
-        for k, solution in enumerate(solutions):
-            warn_if_inexact(solution)
-            problem = solution.problem
-            plan = Plan.of(problem, leaving)
-            # A section may hold values that are known already: they are found again to the last bit.
-            for parts, part in iterate_parts(solution, plan, wanted, parts=found.missing(k)):
-                found.add(k, parts, part.values, part.status)
-                show("leaving rows out", found.n_known, found.values.size)
-            whole = whole_readings(machine, solution, np.empty((0, len(problem.label))))
-            readings.append((whole, Readings.of_values(found.values[:, k], found.status[:, k])))
-        values = found.values[:, 0] if len(solutions) == 1 else found.values
-        return by_row(machine, leaving, readings, 0.0), values
+    def __init__(self, found: Partial, show: Callable[[str, int, int], None]) -> None:
+        self.found, self.show = found, show
+        self.values, self.status = found.values, found.status
 
-    return read
+    def missing(self, k: int) -> np.ndarray:
+        self.show("leaving rows out", self.found.n_known, self.found.values.size)
+        return self.found.missing(k)
+
+    def add(self, k: int, parts: np.ndarray, values: np.ndarray, status: np.ndarray) -> None:
+        self.found.add(k, parts, values, status)
+        self.show("leaving rows out", self.found.n_known, self.found.values.size)
 
 
 def _csv(clf: Any, labels: np.ndarray) -> str:

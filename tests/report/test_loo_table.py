@@ -22,7 +22,7 @@ from bayes_svm.report.data import read_table
 from bayes_svm.report.record import Settings
 
 readings = importlib.import_module("bayes_svm.leave_one_out.methods")
-loo_table = importlib.import_module("bayes_svm.report.loo_table")
+api = importlib.import_module("bayes_svm.leave_one_out.api")
 
 PARTIAL = Path("bayes-svm-loo.csv.partial")
 OUTPUT = Path("bayes-svm-loo.csv")
@@ -79,7 +79,7 @@ def interrupted_after(parts, monkeypatch):
                 raise KeyboardInterrupt
             yield part
 
-    monkeypatch.setattr(loo_table, "iterate_parts", stopping)
+    monkeypatch.setattr(api, "iterate_parts", stopping)
     return original
 
 
@@ -134,11 +134,11 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(table, monkeypatch, capsys
     asked = []
 
     def counted(*arguments, **options):
-        for rows, part in original(*arguments, **options):
+        for rows, *rest in original(*arguments, **options):
             asked.extend(rows.tolist())
-            yield rows, part
+            yield rows, *rest
 
-    monkeypatch.setattr(loo_table, "iterate_parts", counted)
+    monkeypatch.setattr(api, "iterate_parts", counted)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
     assert len(asked) == 30 * n_classes * (1 if n_classes == 2 else n_classes) - kept
@@ -151,7 +151,7 @@ def test_a_line_that_was_cut_off_is_found_again(table, monkeypatch):
     original = interrupted_after(3, monkeypatch)
     assert run() == 130
     PARTIAL.write_text(PARTIAL.read_text()[:-9])
-    monkeypatch.setattr(loo_table, "iterate_parts", original)
+    monkeypatch.setattr(api, "iterate_parts", original)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
 
@@ -163,14 +163,14 @@ def test_a_process_that_is_killed_loses_no_finished_value(table, monkeypatch):
     slow = (
         "import importlib, time\n"
         "readings = importlib.import_module('bayes_svm.leave_one_out.methods')\n"
-        "loo_table = importlib.import_module('bayes_svm.report.loo_table')\n"
+        "api = importlib.import_module('bayes_svm.leave_one_out.api')\n"
         "from bayes_svm.report.cli import main\n"
         "original, readings.SECTION = readings.iterate_parts, 7\n"
         "def slowly(*a, **o):\n"
         "    for count, part in enumerate(original(*a, **o)):\n"
         "        time.sleep(60 if count == 3 else 0)\n"
         "        yield part\n"
-        "loo_table.iterate_parts = slowly\n"
+        "api.iterate_parts = slowly\n"
         "main(['loo', 'data.csv', '--target', 'kind'])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", slow])
@@ -247,7 +247,7 @@ def test_a_damaged_partial_file_is_refused(table, monkeypatch, capsys, line):
     original = interrupted_after(2, monkeypatch)
     run()
     capsys.readouterr()
-    monkeypatch.setattr(loo_table, "iterate_parts", original)
+    monkeypatch.setattr(api, "iterate_parts", original)
     PARTIAL.write_bytes(PARTIAL.read_bytes() + line.encode("latin-1"))
     before = PARTIAL.read_bytes()
     assert "is damaged: delete it to start over" in refused(capsys, "--resume")
@@ -264,7 +264,7 @@ def test_the_same_file_is_gone_on_with_after_a_second_interruption(table, monkey
     PARTIAL.write_bytes(PARTIAL.read_bytes() + b"0,59,1.2")
     assert run("--resume") == 130
     assert first < n_kept() < 60
-    monkeypatch.setattr(loo_table, "iterate_parts", original)
+    monkeypatch.setattr(api, "iterate_parts", original)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
 
@@ -277,14 +277,14 @@ def test_a_header_cut_off_begins_anew_but_a_file_of_something_else_does_not(tabl
     original = interrupted_after(2, monkeypatch)
     run()
     capsys.readouterr()
-    monkeypatch.setattr(loo_table, "iterate_parts", original)
+    monkeypatch.setattr(api, "iterate_parts", original)
     PARTIAL.write_bytes(PARTIAL.read_bytes()[:size] + b"#")
     assert "is of other data" in refused(capsys, "--resume")
     PARTIAL.write_bytes(PARTIAL.read_bytes()[:size])
     interrupted_after(2, monkeypatch)
     assert run("--resume") == 130
     assert n_kept() == 28
-    monkeypatch.setattr(loo_table, "iterate_parts", original)
+    monkeypatch.setattr(api, "iterate_parts", original)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
 
