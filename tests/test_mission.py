@@ -18,8 +18,11 @@ from bayes_svm import (
 )
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.probability.calibration import SigmoidLink
-from bayes_svm.probability.links import KwokLink, ModeratedLink
-from bayes_svm.probability.posterior import Eigensystem, hinge_curvature, posterior_of
+from bayes_svm.probability.curvature import hinge_curvature
+from bayes_svm.probability.eigensystem import Eigensystem
+from bayes_svm.probability.kwok import KwokLink
+from bayes_svm.probability.moderated import ModeratedLink
+from bayes_svm.probability.posterior import posterior_of
 
 
 def test_the_mission_from_one_fit():

@@ -32,6 +32,7 @@ __all__ = [
     "by_row",
     "leave_one_out",
     "read_machine",
+    "read_solution",
     "warn_if_inexact",
     "whole_readings",
 ]
@@ -221,7 +222,6 @@ def read_machine(
     wanted: Wanted,
     *,
     at: Any = None,
-    store: Store | None = None,
 ) -> tuple[LeaveOneOut, Array]:
     """Leave-one-out of solved problems: the part of :func:`leave_one_out` after the fit.
 
@@ -237,12 +237,11 @@ def read_machine(
         How to leave out.
     at : array or CSR matrix of shape (n_at, n_features), optional
         Points to give the decision values of besides.
-    store : Store, optional
-        Keeps the values. What it knows already is not computed again, and has no residual or gap.
 
     Returns
     -------
     LeaveOneOut
+        What is known of the rows.
     values : array of shape (n_parts,) or (n_parts, n_problems)
         Decision value of each part of ``leaving``: a row that stands for copies in several cases
         has several.
@@ -253,27 +252,73 @@ def read_machine(
         If a solution is not exact.
     """
     started = time.perf_counter()
-    at, asked = (machine.X[:0], False) if at is None else (at, True)
     found, found_at = [], []
-    for k, solution in enumerate(solutions):
-        warn_if_inexact(solution)
-        cross = machine.cross(solution.problem, at)
-        before = np.tile(cross @ solution.beta + solution.intercept, (len(machine.y), 1))
-        whole = whole_readings(machine, solution)
-        parts, parts_at = whole.take(leaving.part_row, leaving.part_row), before[leaving.part_row]
-        missing = None if store is None else store.missing(k)
-        for some, outcomes, values_at in iterate_parts(machine, solution, leaving, wanted, cross, missing):
-            if store is not None:
-                store.add(k, some, outcomes.values, outcomes.status)
-            parts.put_rows(some, outcomes)
-            parts_at[some] = values_at
-        if store is not None:
-            parts = Outcomes.of_values(store.values[:, k], store.status[:, k])
+    for solution in solutions:
+        whole, parts, values_at = read_solution(machine, solution, leaving, wanted, at=at)
         found.append((whole, parts))
-        found_at.append(leaving.row_means(parts_at, before))
+        found_at.append(values_at)
     result = by_row(machine, leaving, found, time.perf_counter() - started)
     values = _joined([parts.values for _, parts in found])
-    return (replace(result, values_at=_joined(found_at)) if asked else result), values
+    return (result if at is None else replace(result, values_at=_joined(found_at))), values
+
+
+def read_solution(
+    machine: Machine,
+    solution: DualSolution,
+    leaving: Leaving,
+    wanted: Wanted,
+    *,
+    at: Any = None,
+    store: Store | None = None,
+    k: int = 0,
+) -> tuple[Outcomes, Outcomes, Array]:
+    """Leave out every case of one problem.
+
+    Parameters
+    ----------
+    machine : Machine
+        The training data.
+    solution : DualSolution
+        Of one of the machine's problems.
+    leaving : Leaving
+        What leaves together.
+    wanted : Wanted
+        How to leave out.
+    at : array or CSR matrix of shape (n_at, n_features), optional
+        Points to give the decision values of besides.
+    store : Store, optional
+        Keeps the values. What it knows already is not computed again, and has no residual or gap.
+    k : int
+        The number of the problem in the store.
+
+    Returns
+    -------
+    whole : Outcomes
+        Of every row under the whole machine.
+    parts : Outcomes
+        Of every part of ``leaving``.
+    values_at : array of shape (n_samples, n_at)
+        Decision values at the points asked for besides, of the machine without each row.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the solution is not exact.
+    """
+    warn_if_inexact(solution)
+    cross = machine.cross(solution.problem, machine.X[:0] if at is None else at)
+    before = np.tile(cross @ solution.beta + solution.intercept, (len(machine.y), 1))
+    whole = whole_readings(machine, solution)
+    parts, parts_at = whole.take(leaving.part_row, leaving.part_row), before[leaving.part_row]
+    missing = None if store is None else store.missing(k)
+    for some, outcomes, values_at in iterate_parts(machine, solution, leaving, wanted, cross, missing):
+        if store is not None:
+            store.add(k, some, outcomes.values, outcomes.status)
+        parts.put_rows(some, outcomes)
+        parts_at[some] = values_at
+    if store is not None:
+        parts = Outcomes.of_values(store.values[:, k], store.status[:, k])
+    return whole, parts, leaving.row_means(parts_at, before)
 
 
 def whole_readings(machine: Machine, solution: DualSolution) -> Outcomes:

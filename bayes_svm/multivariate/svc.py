@@ -29,7 +29,8 @@ from bayes_svm.multivariate.products import (
 )
 from bayes_svm.multivariate.tasks import Task, check_dask, named, task_of, threshold
 from bayes_svm.probability.calibration import fit_sigmoid
-from bayes_svm.probability.links import Link, class_log_odds, log_probabilities
+from bayes_svm.probability.link import Link
+from bayes_svm.probability.several import class_log_odds, log_probabilities
 from bayes_svm.utils.checks import checked_square, checked_weights, with_narrow_indices
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.threads import one_blas_thread

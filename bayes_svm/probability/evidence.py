@@ -15,7 +15,9 @@ from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem, bound_slack
 from bayes_svm.dual.solution import DualSolution, warn_if_inexact
-from bayes_svm.probability.posterior import curvature_slope, is_definite, posterior_of
+from bayes_svm.probability.curvature import curvature_slope
+from bayes_svm.probability.eigensystem import is_definite
+from bayes_svm.probability.posterior import posterior_of
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices

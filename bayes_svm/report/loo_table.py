@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bayes_svm.classifiers.bayes_svc import BayesSVC
-from bayes_svm.leave_one_out.cases import strata
-from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.classifiers.bayes_svc import BayesSVC, fit_resumably
 
 from .content import as_notes, features_of, memory_advice, refusals
 from .data import Table
@@ -82,18 +80,17 @@ def write_loo(
         the disk fails.
     """
     notes = list(table.notes)
-    with as_notes(notes), memory_advice(len(table.labels)), refusals(), one_blas_thread():
+    with as_notes(notes), memory_advice(len(table.labels)), refusals():
         features = features_of(table, settings)
+        fingerprint = _fingerprint(features, table.labels, settings, version)
+
+        def open_store(shape: tuple[int, int]) -> _Shown:
+            found = Partial(partial_of(output), fingerprint, shape)
+            show("fitting", found.n_known, found.values.size)
+            return _Shown(found, show)
+
         clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma, n_jobs=n_jobs)
-        machine = clf._machine(features, table.labels, None)
-        leaving = strata(machine)
-        found = Partial(
-            partial_of(output),
-            _fingerprint(features, table.labels, settings, version),
-            (len(leaving.case), machine.n_problems),
-        )
-        show("fitting", found.n_known, found.values.size)
-        clf._fit(machine, leaving, store=_Shown(found, show))
+        fit_resumably(clf, features, table.labels, open_store)
         text = _csv(clf, table.labels)
     with keeps_values(output):
         complete_of(output).write_text(text, encoding="utf-8", newline="")

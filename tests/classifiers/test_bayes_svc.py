@@ -21,7 +21,10 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
-from bayes_svm.probability.links import KwokLink, ModeratedLink, SigmoidLink, log_probabilities
+from bayes_svm.probability.calibration import SigmoidLink
+from bayes_svm.probability.kwok import KwokLink
+from bayes_svm.probability.moderated import ModeratedLink
+from bayes_svm.probability.several import log_probabilities
 
 
 @pytest.fixture(scope="module", params=["linear", "rbf", "poly"])

@@ -8,7 +8,7 @@ from sklearn.svm import SVC, LinearSVC
 from _data import noisy, three_classes
 from bayes_svm import BayesSVC, log_evidence
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.probability.posterior import curvature_slope, hinge_curvature
+from bayes_svm.probability.curvature import curvature_slope, hinge_curvature
 
 KERNELS = {
     "rbf": {"kernel": "rbf", "gamma": 0.4},

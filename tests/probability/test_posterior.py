@@ -7,15 +7,14 @@ from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.kernels.functions import Kernel
-from bayes_svm.probability.posterior import (
-    Eigensystem,
-    Posterior,
-    hinge_curvature,
+from bayes_svm.probability.curvature import hinge_curvature
+from bayes_svm.probability.eigensystem import Eigensystem
+from bayes_svm.probability.left_out_posterior import (
     information_across,
     leave_one_out_variance,
     left_out_variance,
-    posterior_of,
 )
+from bayes_svm.probability.posterior import Posterior, posterior_of
 
 
 def explicit(X, r, lam, at):
@@ -71,7 +70,7 @@ def test_blocks_of_cases_make_no_difference(linear, monkeypatch):
     _, _, machine, _, posterior, C = linear
     arguments = machine, machine.problem(0), posterior, np.arange(40) // 3, np.arange(40), np.full(40, C)
     whole = left_out_variance(*arguments)
-    monkeypatch.setattr("bayes_svm.probability.posterior.BLOCK_BYTES", 8 * 5 * len(posterior.points))
+    monkeypatch.setattr("bayes_svm.probability.left_out_posterior.BLOCK_BYTES", 8 * 5 * len(posterior.points))
     np.testing.assert_allclose(left_out_variance(*arguments), whole, rtol=1e-9)
 
 

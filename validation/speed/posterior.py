@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.probability.posterior import Eigensystem, Posterior, posterior_of
+from bayes_svm.probability.eigensystem import Eigensystem
+from bayes_svm.probability.posterior import Posterior, posterior_of
 from validation._common import Page, parser_for, table
 from validation._common import progress as say
 from validation.speed.fit import synthetic
