@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayes_svm.metrics.intervals import proportion_interval
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
 from bayes_svm.utils.types import Array
 
@@ -110,8 +111,5 @@ def _lower_bound(part: Array, whole: Array, confidence: float | None) -> Array:
     bound[some] = part[some] / whole[some]
     if confidence is None:
         return bound
-    from statsmodels.stats.proportion import proportion_confint  # heavy: only where it is used
-
-    low, _ = proportion_confint(part[some], whole[some], alpha=2 * (1 - confidence), method="wilson")
-    bound[some] = low
+    bound[some], _ = proportion_interval(part[some], whole[some], alpha=2 * (1 - confidence))
     return bound

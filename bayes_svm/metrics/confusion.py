@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
+from bayes_svm.metrics.intervals import proportion_interval
 from bayes_svm.utils.warn import warn
 
 __all__ = ["Confusion", "PerClass"]
@@ -112,11 +113,7 @@ class Confusion:
         part, whole = cells[measure]
         if whole == 0:
             return 0.0, 1.0
-        from statsmodels.stats.proportion import proportion_confint  # heavy: only where it is used
-
-        low, high = (
-            float(end) for end in proportion_confint(part, whole, alpha=1 - confidence, method="wilson")
-        )
+        low, high = map(float, proportion_interval(part, whole, alpha=1 - confidence))
         # At 0 and 1 rounding may leave the share itself outside.
         low, high = min(low, part / whole), max(high, part / whole)
         return (2 * low / (1 + low), 2 * high / (1 + high)) if measure == "f1" else (low, high)

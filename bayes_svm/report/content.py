@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
-from statsmodels.stats.proportion import proportion_confint
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
 from bayes_svm.metrics.confusion import Confusion
+from bayes_svm.metrics.intervals import proportion_interval
 
 from . import measures
 from .aims import check_aims, decision_for, rejection_for
@@ -189,7 +189,7 @@ def _value(confusion: Any, metric: str) -> float:
 
 
 def _share(count: int, n: int) -> Estimate:
-    low, high = proportion_confint(count, n, alpha=0.05, method="wilson")
+    low, high = proportion_interval(count, n)
     return Estimate(count / n, float(low), float(high))
 
 

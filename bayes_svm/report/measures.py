@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.metrics import log_loss, precision_recall_curve
-from statsmodels.stats.proportion import proportion_confint
+
+from bayes_svm.metrics.intervals import proportion_interval
 
 __all__ = [
     "Bin",
@@ -107,7 +108,7 @@ def reliability(probability: np.ndarray, outcome: np.ndarray, n_bins: int = 10) 
     hits = np.bincount(index, weights=np.asarray(outcome, dtype=float), minlength=n_bins).astype(int)
     total = np.bincount(index, weights=probability, minlength=n_bins)
     used = np.flatnonzero(n)
-    low, high = proportion_confint(hits[used], n[used], alpha=0.05, method="beta")
+    low, high = proportion_interval(hits[used], n[used], interval="clopper-pearson")
     bins = tuple(
         Bin(
             float(edges[b]),
