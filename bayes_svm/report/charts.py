@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .measures import Reliability, RiskCoverage, ThresholdCurve
+from .measures import Reliability, RiskCoveragePoints, ThresholdPoints
 
 __all__ = ["Bar", "Chart", "Tick", "reliability_chart", "risk_chart", "threshold_chart"]
 
@@ -86,7 +86,7 @@ def reliability_chart(result: Reliability) -> Chart:
     return Chart(axes.x_ticks(), axes.y_ticks(), (diagonal,), bars)
 
 
-def threshold_chart(curve: ThresholdCurve) -> Chart:
+def threshold_chart(curve: ThresholdPoints) -> Chart:
     """Precision and recall against the threshold, in this order."""
     axes = _Axes()
     # Each pair holds for thresholds up to its own; the first one from 0 on.
@@ -95,7 +95,7 @@ def threshold_chart(curve: ThresholdCurve) -> Chart:
     return Chart(axes.x_ticks(), axes.y_ticks(), lines)
 
 
-def risk_chart(curve: RiskCoverage) -> Chart:
+def risk_chart(curve: RiskCoveragePoints) -> Chart:
     """Error rate among the rows kept against the share of rows kept, and the error of keeping all."""
     axes = _Axes(_round_up(max(curve.risk)))
     overall = axes.y(curve.risk[-1])

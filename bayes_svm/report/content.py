@@ -79,8 +79,8 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
             *((probability[:, 1], labels == classes[1]) if binary else (confidence, ~wrong))
         ),
         measures.scores(labels, classes, probability),
-        tuple(measures.threshold_curve(names[k], labels == classes[k], probability[:, k]) for k in shown),
-        measures.risk_coverage(confidence, wrong),
+        tuple(measures.threshold_points(names[k], labels == classes[k], probability[:, k]) for k in shown),
+        measures.risk_coverage_points(confidence, wrong),
         _surprising(table, classes, probability),
         decision_for(settings.aims, labels, classes, probability),
         rejection_for(settings.aims, confidence, wrong),

@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import log_loss, precision_recall_curve
+from sklearn.metrics import log_loss
 
 from bayes_svm.metrics.intervals import proportion_interval
+from bayes_svm.metrics.risk_coverage import risk_coverage_curve
+from bayes_svm.metrics.threshold_curve import ThresholdCurve
 
 __all__ = [
     "Bin",
     "Reliability",
-    "RiskCoverage",
+    "RiskCoveragePoints",
     "Scores",
-    "ThresholdCurve",
+    "ThresholdPoints",
     "reliability",
-    "risk_coverage",
+    "risk_coverage_points",
     "scores",
-    "threshold_curve",
+    "threshold_points",
 ]
 
 # A page needs no more points on a curve than it has pixels; the curve's two ends are always kept.
@@ -62,7 +64,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class ThresholdCurve:
+class ThresholdPoints:
     """Precision and recall of "label this class if its probability is at least the threshold"."""
 
     label: str
@@ -72,7 +74,7 @@ class ThresholdCurve:
 
 
 @dataclass(frozen=True)
-class RiskCoverage:
+class RiskCoveragePoints:
     """Error rate among the rows kept when the least confident are rejected first.
 
     Attributes
@@ -143,34 +145,33 @@ def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray) -> 
     )
 
 
-def threshold_curve(label: str, truth: np.ndarray, probability: np.ndarray) -> ThresholdCurve:
+def threshold_points(label: str, truth: np.ndarray, probability: np.ndarray) -> ThresholdPoints:
     """Return precision and recall at the thresholds that occur, at most `MAX_POINTS` of them."""
-    precision, recall, thresholds = precision_recall_curve(truth, probability)
-    # The last pair (precision 1, recall 0) belongs to no threshold.
-    kept = _thinned(len(thresholds))
-    return ThresholdCurve(
-        label, tuple(thresholds[kept].tolist()), tuple(precision[kept].tolist()), tuple(recall[kept].tolist())
+    curve = ThresholdCurve.from_decision_values(truth, probability, np.ones(len(truth)))
+    # The curve's last entry, where nothing is labelled, belongs to no threshold.
+    shown = _thinned(len(curve.thresholds))
+    return ThresholdPoints(
+        label=label,
+        thresholds=tuple(curve.thresholds[shown].tolist()),
+        precision=tuple(curve.precision[shown].tolist()),
+        recall=tuple(curve.recall[shown].tolist()),
     )
 
 
-def risk_coverage(confidence: np.ndarray, wrong: np.ndarray) -> RiskCoverage:
-    """Return the risk-coverage curve; rows of equal confidence are kept or rejected together.
+def risk_coverage_points(confidence: np.ndarray, wrong: np.ndarray) -> RiskCoveragePoints:
+    """Return the risk-coverage curve at no more than `MAX_POINTS` points, and its exact area.
 
-    The area is exact; the curve is thinned to at most `MAX_POINTS` points.
+    Rows of equal confidence are kept or rejected together.
     """
-    order = np.argsort(-confidence, kind="stable")
-    ordered = confidence[order]
-    errors = np.cumsum(np.asarray(wrong, dtype=float)[order])
-    ends = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
-    kept = ends + 1
-    risk = errors[ends] / kept
-    area = float((risk * np.diff(kept, prepend=0)).sum() / len(ordered))
-    shown = _thinned(len(ends))
-    return RiskCoverage(
-        tuple(ordered[ends][shown].tolist()),
-        tuple((kept / len(ordered))[shown].tolist()),
-        tuple(risk[shown].tolist()),
-        area,
+    curve = risk_coverage_curve(wrong, np.zeros_like(wrong), confidence)
+    # Summed over whole rows: `curve.area`, summed over shares, may differ in the last digit.
+    n_added = np.rint(np.diff(curve.coverage, prepend=0.0) * len(wrong))
+    shown = _thinned(len(curve.thresholds))
+    return RiskCoveragePoints(
+        confidence=tuple(curve.thresholds[shown].tolist()),
+        coverage=tuple(curve.coverage[shown].tolist()),
+        risk=tuple(curve.risk[shown].tolist()),
+        area=float((curve.risk * n_added).sum() / len(wrong)),
     )
 
 

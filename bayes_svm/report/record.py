@@ -163,8 +163,8 @@ class Report:
     papers: tuple[Performance, ...]
     reliability: measures.Reliability
     scores: measures.Scores
-    thresholds: tuple[measures.ThresholdCurve, ...]
-    risk_coverage: measures.RiskCoverage
+    thresholds: tuple[measures.ThresholdPoints, ...]
+    risk_coverage: measures.RiskCoveragePoints
     surprising: tuple[Surprise, ...]
     decision: Decision | None = None
     rejection: Rejection | None = None
