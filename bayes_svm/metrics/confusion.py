@@ -11,7 +11,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from bayes_svm.metrics.intervals import proportion_interval
 from bayes_svm.utils.warn import warn
 
-__all__ = ["Confusion", "PerClass"]
+__all__ = ["MEASURES", "Confusion", "PerClass", "decisions_per_class"]
 
 MEASURES = ("error", "recall", "precision", "f1")
 

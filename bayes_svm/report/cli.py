@@ -139,7 +139,6 @@ def _loo(arguments: argparse.Namespace) -> int:
     """Run `bayes-svm loo`; everything that can be refused at once is, before the fit."""
     from . import data
     from .loo_table import check_partial, complete_of, partial_of, write_loo
-    from .record import Settings
 
     output = Path(arguments.output)
     for path in (output, partial_of(output), complete_of(output)):
@@ -147,7 +146,7 @@ def _loo(arguments: argparse.Namespace) -> int:
     if output.exists() and not output.is_file():  # a device, which would be replaced by a file
         raise InputError(f"{str(output)!r} is not a regular file; give --output a file name")
     check_partial(output, arguments.resume)
-    settings = Settings(arguments.C, arguments.kernel, arguments.gamma, arguments.impute)
+    settings = _settings(arguments)
     try:
         with _bar() as show:
             show("reading the table", 0, 1)
@@ -185,11 +184,14 @@ def _report(arguments: argparse.Namespace) -> int:
             table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
         from .aims import Aims
         from .content import make_report
-        from .record import Settings
 
-        aims = Aims(arguments.precision, arguments.recall, arguments.cost, arguments.max_risk)
-        settings = Settings(arguments.C, arguments.kernel, arguments.gamma, arguments.impute, aims)
-        report = make_report(table, settings, step)
+        aims = Aims(
+            precision=arguments.precision,
+            recall=arguments.recall,
+            cost=arguments.cost,
+            max_risk=arguments.max_risk,
+        )
+        report = make_report(table, _settings(arguments, aims=aims), step)
         step("writing the report")
         page = render.to_json(report) if form == "json" else render.to_html(report, _version())
         try:
@@ -198,6 +200,19 @@ def _report(arguments: argparse.Namespace) -> int:
             raise _not_written(output, err.strerror) from None
     _say(render.to_text(report) + f"Written: {output}\n", sys.stdout)
     return 0
+
+
+def _settings(arguments: argparse.Namespace, **more: Any) -> Any:
+    """The options of the model as `Settings`."""
+    from .record import Settings
+
+    return Settings(
+        C=arguments.C,
+        kernel=arguments.kernel,
+        gamma=arguments.gamma,
+        impute=arguments.impute,
+        **more,
+    )
 
 
 def _check_output(output: Path, source: str | None) -> None:

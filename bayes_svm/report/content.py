@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,19 +16,28 @@ from sklearn.exceptions import UndefinedMetricWarning
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
-from bayes_svm.metrics.confusion import Confusion
+from bayes_svm.metrics.confusion import MEASURES, Confusion
 from bayes_svm.metrics.intervals import proportion_interval
 
 from . import measures
 from .aims import check_aims, decision_for, rejection_for
 from .data import Table, feature_transformer
 from .errors import InputError
-from .record import ClassCount, Estimate, Machine, Model, Performance, Report, Settings, Source, Surprise
+from .record import (
+    ClassCount,
+    MachineRecord,
+    Model,
+    Performance,
+    Report,
+    Settings,
+    Source,
+    Surprise,
+    ValueWithInterval,
+)
 
 __all__ = ["as_notes", "features_of", "make_report", "memory_advice", "refusals"]
 
 STANDARD_ERRORS = 3.0  # beyond which two estimates of one error differ
-METRICS = ("error", "recall", "precision", "f1")
 N_SURPRISING = 10
 N_VALUES = 4
 
@@ -67,23 +77,33 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
     confidence = probability[np.arange(len(labels)), predicted]
     shown = [1] if binary else range(len(classes))
     return Report(
-        Source(table.name, table.target, len(labels), table.frame.shape[1], tuple(dict.fromkeys(notes))),
-        _model(clf, features, labels, settings, left_out.status, seconds),
-        names[1] if binary else None,
-        replace(_row("left out", left_out.confusions), error=_share(int(wrong.sum()), len(wrong))),
-        ()
+        source=Source(
+            name=table.name,
+            target=table.target,
+            n_rows=len(labels),
+            n_columns=table.frame.shape[1],
+            notes=tuple(dict.fromkeys(notes)),
+        ),
+        model=_model(clf, features, labels, settings, seconds),
+        positive=names[1] if binary else None,
+        performance=replace(
+            _row("left out", left_out.confusions), error=_share(int(wrong.sum()), len(wrong))
+        ),
+        per_class=()
         if binary
         else tuple(_row(name, (one,)) for name, one in zip(names, left_out.confusions, strict=True)),
-        papers,
-        measures.reliability(
-            *((probability[:, 1], labels == classes[1]) if binary else (confidence, ~wrong))
+        papers=papers,
+        reliability=measures.reliability(probability[:, 1], labels == classes[1])
+        if binary
+        else measures.reliability(confidence, ~wrong),
+        scores=measures.scores(labels, classes, probability),
+        thresholds=tuple(
+            measures.threshold_points(names[k], labels == classes[k], probability[:, k]) for k in shown
         ),
-        measures.scores(labels, classes, probability),
-        tuple(measures.threshold_points(names[k], labels == classes[k], probability[:, k]) for k in shown),
-        measures.risk_coverage_points(confidence, wrong),
-        _surprising(table, classes, probability),
-        decision_for(settings.aims, labels, classes, probability),
-        rejection_for(settings.aims, confidence, wrong),
+        risk_coverage=measures.risk_coverage_points(confidence, wrong),
+        surprising=_surprising(table, classes, probability),
+        decision=decision_for(settings.aims, labels, classes, probability),
+        rejection=rejection_for(settings.aims, confidence, wrong),
     )
 
 
@@ -166,64 +186,69 @@ def _disagreement(clf: Any, rows: Any) -> list[str]:
 
 
 def _row(name: str, confusions: tuple[Any, ...]) -> Performance:
-    """One confusion with its intervals, or the mean over the classes, for which there is no interval."""
-    if len(confusions) > 1:
-        means = (np.mean([np.nan_to_num(_value(one, metric)) for one in confusions]) for metric in METRICS)
-        return Performance(name, *(Estimate(float(mean)) for mean in means))
-    one = confusions[0]
-    values = {metric: _value(one, metric) for metric in METRICS}
-    return Performance(
-        name,
-        *(Estimate(v, *one.interval(m)) if np.isfinite(v) else Estimate(v) for m, v in values.items()),
-    )
+    """One confusion with its intervals, or the averages over the classes, which have no intervals."""
+    if len(confusions) == 1:
+        return Performance(
+            name=name, **{measure: _with_interval(confusions[0], measure) for measure in MEASURES}
+        )
+    means = {
+        measure: float(np.mean([np.nan_to_num(_value(one, measure)) for one in confusions]))
+        for measure in MEASURES
+    }
+    return Performance(name=name, **{measure: ValueWithInterval(mean) for measure, mean in means.items()})
 
 
-def _value(confusion: Any, metric: str) -> float:
-    """Return the metric, or NaN where it is 0/0, as is the precision of a class that is never predicted."""
+def _with_interval(confusion: Any, measure: str) -> ValueWithInterval:
+    value = _value(confusion, measure)
+    if math.isnan(value):
+        return ValueWithInterval(value)
+    return ValueWithInterval(value, *confusion.interval(measure))
+
+
+def _value(confusion: Any, measure: str) -> float:
+    """Return the measure, or NaN where it is 0/0, as is the precision of a class that is never predicted."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", UndefinedMetricWarning)
         try:
-            return float(getattr(confusion, metric))
+            return float(getattr(confusion, measure))
         except UndefinedMetricWarning:
-            return float("nan")
+            return math.nan
 
 
-def _share(count: int, n: int) -> Estimate:
+def _share(count: int, n: int) -> ValueWithInterval:
     low, high = proportion_interval(count, n)
-    return Estimate(count / n, float(low), float(high))
+    return ValueWithInterval(count / n, float(low), float(high))
 
 
-def _model(
-    clf: Any, features: np.ndarray, labels: np.ndarray, settings: Settings, status: Any, seconds: float
-) -> Model:
+def _model(clf: Any, features: np.ndarray, labels: np.ndarray, settings: Settings, seconds: float) -> Model:
     classes, counts = np.unique(labels, return_counts=True)
     names = [str(label) for label in classes]
     solutions = clf.solution_ if isinstance(clf.solution_, list | tuple) else [clf.solution_]
     machines = tuple(
-        Machine(
-            label,
-            int(s.n_free),
-            int(s.n_bounded),
-            float(s.kkt_residual),
-            float(s.relative_gap),
-            bool(s.exact),
-            s.reason,
+        MachineRecord(
+            label=label,
+            n_free=int(solution.n_free),
+            n_bounded=int(solution.n_bounded),
+            kkt_residual=float(solution.kkt_residual),
+            relative_gap=float(solution.relative_gap),
+            exact=bool(solution.exact),
+            reason=solution.reason,
         )
-        for label, s in zip(names if len(solutions) > 1 else names[1:], solutions, strict=True)
+        for label, solution in zip(names if len(solutions) > 1 else names[1:], solutions, strict=True)
     )
-    found, times = np.unique(np.asarray(status).astype(str), return_counts=True)
+    statuses, times = np.unique(np.asarray(clf.left_out_.status).astype(str), return_counts=True)
     linear = settings.kernel == "linear"
     return Model(
-        settings.kernel,
-        float(settings.C),
-        None if linear else settings.gamma,
-        None if linear else _gamma_value(features, settings.gamma),
-        features.shape[1],
-        tuple(ClassCount(name, int(n)) for name, n in zip(names, counts, strict=True)),
-        len(clf.support_),
-        machines,
-        dict(zip(found.tolist(), times.tolist(), strict=True)),
-        seconds,
+        kernel=settings.kernel,
+        C=float(settings.C),
+        gamma=None if linear else settings.gamma,
+        gamma_value=None if linear else _gamma_value(features, settings.gamma),
+        n_features=features.shape[1],
+        classes=tuple(ClassCount(name, int(n)) for name, n in zip(names, counts, strict=True)),
+        n_support=len(clf.support_),
+        machines=machines,
+        statuses=dict(zip(statuses.tolist(), times.tolist(), strict=True)),
+        seconds=seconds,
     )
 
 
@@ -240,12 +265,12 @@ def _surprising(table: Table, classes: np.ndarray, probability: np.ndarray) -> t
     columns = table.frame.iloc[:, :N_VALUES]
     return tuple(
         Surprise(
-            int(i) + 1,
-            str(table.labels[i]),
-            float(own[i]),
-            str(classes[predicted[i]]),
-            float(probability[i, predicted[i]]),
-            {str(name): columns[name].iloc[i] for name in columns},
+            row=int(i) + 1,
+            label=str(table.labels[i]),
+            probability=float(own[i]),
+            predicted=str(classes[predicted[i]]),
+            predicted_probability=float(probability[i, predicted[i]]),
+            values={str(name): columns[name].iloc[i] for name in columns},
         )
         for i in np.argsort(own, kind="stable")[:N_SURPRISING]
     )

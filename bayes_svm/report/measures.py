@@ -113,16 +113,16 @@ def reliability(probability: np.ndarray, outcome: np.ndarray, n_bins: int = 10) 
     low, high = proportion_interval(hits[used], n[used], interval="clopper-pearson")
     bins = tuple(
         Bin(
-            float(edges[b]),
-            float(edges[b + 1]),
-            int(n[b]),
-            int(hits[b]),
-            total[b] / n[b],
-            hits[b] / n[b],
-            lo,
-            hi,
+            lower=float(edges[b]),
+            upper=float(edges[b + 1]),
+            n=int(n[b]),
+            hits=int(hits[b]),
+            predicted=total[b] / n[b],
+            observed=hits[b] / n[b],
+            low=lowest,
+            high=highest,
         )
-        for b, lo, hi in zip(used, low.tolist(), high.tolist(), strict=True)
+        for b, lowest, highest in zip(used, low.tolist(), high.tolist(), strict=True)
     )
     return Reliability(bins, sum(one.low <= one.predicted <= one.high for one in bins))
 
@@ -138,10 +138,10 @@ def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray) -> 
         return float(((prediction - truth)[:, columns] ** 2).sum(axis=1).mean())
 
     return Scores(
-        float(log_loss(labels, probability, labels=classes)),
-        brier(probability),
-        float(log_loss(labels, base, labels=classes)),
-        brier(base),
+        log_loss=float(log_loss(labels, probability, labels=classes)),
+        brier=brier(probability),
+        base_log_loss=float(log_loss(labels, base, labels=classes)),
+        base_brier=brier(base),
     )
 
 

@@ -14,14 +14,14 @@ from .aims import Aims, Decision, Rejection
 __all__ = [
     "KEYS",
     "ClassCount",
-    "Estimate",
-    "Machine",
+    "MachineRecord",
     "Model",
     "Performance",
     "Report",
     "Settings",
     "Source",
     "Surprise",
+    "ValueWithInterval",
     "as_data",
 ]
 
@@ -72,7 +72,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ValueWithInterval:
     """A value with its 95 % interval; NaN where there is none."""
 
     value: float
@@ -85,10 +85,10 @@ class Performance:
     """One row of a table of error, recall, precision and F1."""
 
     name: str
-    error: Estimate
-    recall: Estimate
-    precision: Estimate
-    f1: Estimate
+    error: ValueWithInterval
+    recall: ValueWithInterval
+    precision: ValueWithInterval
+    f1: ValueWithInterval
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class ClassCount:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineRecord:
     """One trained SVM: the two-class one, or one class against the rest."""
 
     label: str
@@ -134,7 +134,7 @@ class Model:
     n_features: int
     classes: tuple[ClassCount, ...]
     n_support: int
-    machines: tuple[Machine, ...]
+    machines: tuple[MachineRecord, ...]
     statuses: dict[str, int]
     seconds: float
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import charts
 from .data import needs
-from .record import KEYS, Estimate, Performance, Report, as_data
+from .record import KEYS, Performance, Report, ValueWithInterval, as_data
 
 __all__ = ["check_html", "to_html", "to_json", "to_text"]
 
@@ -138,7 +138,7 @@ def number(value: Any) -> str:
     return MISSING if math.isnan(value) else f"{value:.4g}"
 
 
-def interval(estimate: Estimate) -> str:
+def interval(estimate: ValueWithInterval) -> str:
     """Return "1.2 to 3.6 %", or nothing where there is no interval."""
     if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
         return ""
@@ -177,7 +177,7 @@ def _text_row(row: Performance) -> list[str]:
     return [_plain(row.name), *(_text_cell(one) for one in (row.error, row.recall, row.precision, row.f1))]
 
 
-def _text_cell(one: Estimate) -> str:
+def _text_cell(one: ValueWithInterval) -> str:
     value = percent(one.value).replace("\u00a0", " ")
     between = interval(one).replace("\u00a0%", "")
     return f"{value} ({between})" if between else value
