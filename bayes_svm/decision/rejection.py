@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit, check_cv
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
 from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import (
@@ -17,28 +16,20 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from bayes_svm.decision.labels import answers, confidence_of, default_reject_label, labels_with_rejection
+from bayes_svm.decision.answers import Answers, answers
+from bayes_svm.decision.labels import default_reject_label, labels_with_rejection
+from bayes_svm.decision.unseen import fit_and_answer
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, guaranteed_threshold, risk_coverage_curve
 from bayes_svm.utils.checks import checked_labels, checked_weights
-from bayes_svm.utils.metaestimators import (
-    check_instance,
-    fit_parameters,
-    fitted_on_rows,
-    left_out_predictions,
-    left_out_proba,
-)
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.metaestimators import check_instance, fit_parameters
+from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["RejectOptionClassifier"]
 
-Answers = tuple[NDArray[Any], Array]  # labels, and the probability of each
-
 RULES = ("threshold", "cost", "target_risk", "target_coverage")
-HELD_OUT = 0.2
 
 
 class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -207,14 +198,22 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         weight = np.ones(_num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
-        routed = self._routed(sample_weight, params)
-        found, rows = self._left_out(X, labels, routed)
+        found = fit_and_answer(
+            self.estimator,
+            X,
+            labels,
+            self._routed(sample_weight, params),
+            cv=self.cv,
+            random_state=self.random_state,
+            required=self.target_risk is not None or self.target_coverage is not None,
+        )
+        self.estimator_, self.fitted_on_ = found.estimator, found.source
         self.classes_ = self.estimator_.classes_
         self.reject_label_ = self._checked_reject_label()
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self._choose(found, labels[rows], weight[rows])
+        self._choose(found.answers, labels[found.rows], weight[found.rows])
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -248,7 +247,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict_proba(X))
 
-    def rejected(self, X: Any) -> NDArray[np.bool_]:
+    def rejected(self, X: Any) -> Mask:
         """Whether each point is rejected.
 
         Parameters
@@ -291,66 +290,6 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             return params, {}
         return fit_parameters(self.estimator, sample_weight, params), {}
 
-    def _left_out(
-        self, X: Any, y: NDArray[Any], routed: tuple[dict, dict]
-    ) -> tuple[Answers | None, NDArray[np.intp]]:
-        """Fit; answers to points not trained on and their confidence, and their row numbers."""
-        fit_params, split_params = routed
-        rows = np.arange(len(y))
-        if isinstance(self.cv, str):
-            check_is_fitted(self.estimator)
-            self.estimator_, self.fitted_on_ = self.estimator, "held-out"
-            return answers(self.estimator_, X), rows
-        share = self.cv if isinstance(self.cv, RealNotInt) else None
-        if self.cv is None:
-            self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
-            proba = left_out_proba(self.estimator_)
-            self.fitted_on_ = "nothing" if proba is None else "left-out"
-            if proba is not None:
-                predicted = left_out_predictions(self.estimator_)
-                return (predicted, confidence_of(predicted, proba, self.estimator_.classes_)), rows
-            if self.target_risk is None and self.target_coverage is None:
-                return None, rows
-            share = HELD_OUT
-        if share is not None:
-            return self._hold_out(X, y, fit_params, float(share))
-        return self._cross_validate(X, y, fit_params, split_params), rows
-
-    def _hold_out(
-        self, X: Any, y: NDArray[Any], fit_params: dict, share: float
-    ) -> tuple[Answers, NDArray[np.intp]]:
-        seed = 0 if self.random_state is None else self.random_state
-        groups = _groups_of(fit_params)
-        split = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
-        if groups is not None:
-            split = StratifiedGroupKFold(max(2, round(1 / share)), shuffle=True, random_state=seed)
-        train, test = next(split.split(np.zeros(len(y)), y, groups))
-        self.estimator_ = fitted_on_rows(self.estimator, X, y, train, fit_params)
-        self.fitted_on_ = "held-out"
-        X_test, _ = _safe_split(self.estimator_, X, y, test, train)
-        return answers(self.estimator_, X_test), test
-
-    def _cross_validate(self, X: Any, y: NDArray[Any], fit_params: dict, split_params: dict) -> Answers:
-        predicted, confidence = y.copy(), np.full(len(y), np.nan)
-        groups, cv = _groups_of(fit_params), self.cv
-        if groups is not None and (isinstance(cv, Integral) or not _routing_enabled()):
-            cv = StratifiedGroupKFold(int(cv)) if isinstance(cv, Integral) else cv
-            split_params = {"groups": groups}
-        for train, test in check_cv(cv, y, classifier=True).split(X, y, **split_params):
-            if groups is not None and np.isin(np.asarray(groups)[test], np.asarray(groups)[train]).any():
-                raise ValueError(
-                    "cv trains on rows of the same groups that it predicts: use a splitter that keeps groups "
-                    "whole, StratifiedGroupKFold say."
-                )
-            model = fitted_on_rows(self.estimator, X, y, train, fit_params)
-            X_test, _ = _safe_split(model, X, y, test, train)
-            predicted[test], confidence[test] = answers(model, X_test)
-        if np.isnan(confidence).any():
-            raise ValueError("cv must predict every point: use a splitter whose test parts cover the data.")
-        self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
-        self.fitted_on_ = "cross-validation"
-        return predicted, confidence
-
     def _checked_reject_label(self) -> Any:
         if all(getattr(self, name) is None for name in RULES):
             return None
@@ -379,7 +318,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             return 1.0 - float(self.cost)
         return 0.0 if self.threshold is None else float(self.threshold)
 
-    def _for_risk(self, wrong: NDArray[np.bool_], confidence: Array, weight: Array) -> float:
+    def _for_risk(self, wrong: Mask, confidence: Array, weight: Array) -> float:
         used = weight > 0
         if np.ptp(weight[used]) > 0:
             raise ValueError(
@@ -395,9 +334,3 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 f"{int(used.sum())} points: ask for less, or give more data to choose the threshold on."
             )
         return found
-
-
-def _groups_of(fit_params: dict[str, Any]) -> Any:
-    """Groups among the parameters of fit: the estimator's own, or those of a step of a pipeline."""
-    names = (name for name in fit_params if name == "groups" or name.endswith("__groups"))
-    return fit_params.get(next(names, "groups"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from bayes_svm.decision.labels import answers
+from bayes_svm.decision.answers import answers
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
 
 __all__ = ["coverage_scorer", "neg_area_risk_coverage_scorer", "neg_selective_risk_scorer"]
