@@ -1,4 +1,4 @@
-"""A reject option around any classifier with probabilities."""
+"""A reject option for any classifier with probabilities."""
 
 from __future__ import annotations
 
@@ -29,76 +29,86 @@ from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["RejectOptionClassifier"]
 
+# The parameters that set the threshold, of which at most one is given.
 RULES = ("threshold", "cost", "target_risk", "target_coverage")
 
 
 class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Classifier that rejects points whose answer is not probable enough.
+    r"""Classifier that rejects points whose answer is not probable enough, by Chow's rule.
 
     .. math:: \hat y(x) = k \text{ if } p_k(x) \ge t, \text{ otherwise reject}
 
-    where k is what the estimator predicts: its most probable class, unless it has class weights. Chow's
-    rule. Give one of ``threshold``, ``cost``, ``target_risk`` and ``target_coverage``;
-    with none of them nothing is rejected.
+    Here k is what the estimator predicts: its most probable class, unless it has class weights. Give one
+    of ``threshold``, ``cost``, ``target_risk`` and ``target_coverage``. If none is given, no point is
+    rejected.
 
     Parameters
     ----------
-    estimator : classifier with predict_proba
+    estimator : classifier
+        Any classifier with ``predict_proba``.
     threshold : float in [0, 1], optional
-        The t itself.
+        The threshold t itself.
     cost : float in (0, 1), optional
-        Cost of a rejection where an error costs 1: ``t = 1 - cost``.
+        Cost of a rejection if an error costs 1: ``t = 1 - cost``.
     target_risk : float in (0, 1), optional
-        Share of errors wanted among the accepted points, at most.
+        Largest share of errors wanted among the accepted points.
     target_coverage : float in (0, 1], optional
-        Share of points to accept, at least.
+        Smallest share of points to accept.
     confidence : float in (0, 1), default=0.95
-        For ``target_risk``: probability, over the held-out data, with which the risk of the
-        fitted classifier is below the target.
+        For ``target_risk``: the probability, over the held-out data, that the risk of the fitted
+        classifier is below the target.
     reject_label : label, optional
-        What ``predict`` gives for a rejected point, of the type of y. By default "reject" for
-        strings, and for numbers -1 or, where there are negative labels, the smallest less 1.
+        What ``predict`` returns for a rejected point, of the type of y. The default is "reject" for
+        strings. For numbers it is -1, or the smallest label minus 1 if there are negative labels.
     cv : None, "prefit", float, int, splitter or iterable of splits, default=None
-        The data that thresholds, coverage and risk are read off.
+        The data on which the threshold is chosen, and coverage and risk are measured.
 
-        * None: the estimator's left-out probabilities (``left_out_proba_``, as
-          :class:`~bayes_svm.BayesSVC` has) where there are any, nothing held out, one fit.
-          Otherwise a fifth is held out if ``target_risk`` or ``target_coverage`` is given.
-        * float: this share, drawn within classes, is held out of the estimator's training. With
-          ``groups`` among the parameters of ``fit``, whole groups: one of ``round(1 / share)`` folds of
-          :class:`~sklearn.model_selection.StratifiedGroupKFold`, which an int then means too.
-        * "prefit": the estimator is fitted, and all data given to ``fit`` are held-out data.
-        * int, splitter or iterable: predictions of cross-validation; the estimator is then
-          fitted to all data.
+        * None: the estimator's left-out probabilities, if it has ``left_out_proba_`` as
+          :class:`~bayes_svm.BayesSVC` has. Then no data are held out, and there is one fit. For other
+          estimators a fifth of the data is held out if ``target_risk`` or ``target_coverage`` is
+          given.
+        * float: this share of the data is held out of the training, drawn within classes. If ``groups``
+          are passed to ``fit``, whole groups are held out: one of the ``round(1 / share)`` folds of
+          :class:`~sklearn.model_selection.StratifiedGroupKFold`.
+        * "prefit": the estimator is fitted already, and all data passed to ``fit`` are held-out data.
+        * int, splitter or iterable: predictions by cross-validation, after which the estimator is
+          fitted to all data. An int means stratified folds, which keep groups whole if ``groups`` are
+          passed to ``fit``.
     random_state : int, RandomState instance or None, default=None
-        Of the split where ``cv`` makes one. None splits the same way every time.
+        Seed of the split that holds data out. None gives the same split every time.
 
     Attributes
     ----------
     estimator_ : classifier
+        The fitted estimator.
     classes_ : array of shape (n_classes,)
-        Without the reject label.
+        The classes, without the reject label.
     threshold_ : float
+        Points with a smaller probability of their predicted class are rejected.
     reject_label_ : label or None
-        None where nothing can be rejected.
+        What ``predict`` returns for a rejected point; None if no rule is given.
     fitted_on_ : {"left-out", "held-out", "cross-validation", "nothing"}
-        What threshold, coverage and risk come from.
+        The data on which the threshold was chosen, and coverage and risk were measured.
     guaranteed_ : bool
-        Whether the target risk comes with the guarantee: only on held-out data. On
-        left-out or cross-validated probabilities it is a heuristic: they are not
-        independent, and are not those of the one classifier that is used.
-    coverage_, selective_risk_ : float
-        Weighted share of points accepted, and of errors among them, on the data the threshold
-        was chosen on: the risk as seen, not its bound. Absent if ``fitted_on_`` is "nothing".
+        Whether the target risk is guaranteed, which it only is on held-out data. With left-out or
+        cross-validated probabilities the target is a heuristic: these probabilities are not
+        independent, and they are not those of the one classifier that is used.
+    coverage_ : float
+        Weighted share of points accepted. Absent if ``fitted_on_`` is "nothing".
+    selective_risk_ : float
+        Weighted share of errors among the accepted points: the risk measured, not its upper bound.
+        Absent if ``fitted_on_`` is "nothing".
     risk_coverage_ : RiskCoverageCurve
-        The whole curve; absent likewise.
-    n_features_in_, feature_names_in_
-        As the estimator has them.
+        Coverage and risk at every threshold. Absent if ``fitted_on_`` is "nothing".
+    n_features_in_ : int
+        Number of features, if the estimator knows it.
+    feature_names_in_ : array of str
+        Names of the features, if the estimator knows them.
 
     Notes
     -----
-    ``score`` counts a rejection as an error; :mod:`bayes_svm.decision.scorers` has scorers of
-    coverage, selective risk and the area under the risk-coverage curve. Ties of confidence are
+    ``score`` counts a rejection as an error. The scorers in :mod:`bayes_svm.decision.scorers` measure
+    coverage, selective risk and the area under the risk-coverage curve. Points of equal confidence are
     accepted or rejected together.
 
     References
@@ -174,23 +184,26 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Training data.
         y : array of shape (n_samples,)
+            Labels.
         sample_weight : array of shape (n_samples,), optional
-            Given to the estimator, and counted in coverage and risk.
+            Weights of the rows. They are passed to the estimator, and count in coverage and risk.
         **params
-            Given to the estimator's ``fit``; with metadata routing enabled, routed to it and to
-            the splitter.
+            Passed to the estimator's ``fit``. If metadata routing is enabled, they are routed to the
+            estimator and to the splitter.
 
         Returns
         -------
         RejectOptionClassifier
+            The fitted classifier itself.
 
         Raises
         ------
         ValueError
-            If more than one rule is given, the target cannot be reached, the reject label is
-            one of the classes or not of y's type, or unequal weights meet ``target_risk``
-            with a guarantee, which counts points.
+            If more than one rule is given; if the target cannot be reached; if the reject label is one
+            of the classes or not of the type of y; or if the weights differ and ``target_risk`` is
+            given, whose test counts points.
         """
         self._check_rules()
         labels = checked_labels(y)
@@ -217,15 +230,17 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """What the estimator predicts, or the reject label.
+        """Predict classes, or the reject label for rejected points.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict.
 
         Returns
         -------
         array of shape (n_samples,)
+            What the estimator predicts, or the reject label.
         """
         check_is_fitted(self)
         predicted, confidence = answers(self.estimator_, X)
@@ -234,15 +249,17 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return labels_with_rejection(predicted, confidence < self.threshold_, self.reject_label_)
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the estimator, rejected or not.
+        """Probabilities of the classes, for rejected points too.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict.
 
         Returns
         -------
         array of shape (n_samples, n_classes)
+            Probabilities by the estimator.
         """
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict_proba(X))
@@ -253,16 +270,24 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict.
 
         Returns
         -------
         array of bool of shape (n_samples,)
+            True where the probability of the predicted class is below the threshold.
         """
         check_is_fitted(self)
         return np.asarray(answers(self.estimator_, X)[1] < self.threshold_)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Routing of ``fit``'s metadata: to the estimator, the splitter, and the weights here."""
+        """Where scikit-learn routes the metadata of ``fit``.
+
+        Returns
+        -------
+        MetadataRouter
+            Routes to the estimator, to the splitter, and of the weights to this classifier.
+        """
         router = MetadataRouter(owner=self).add_self_request(self)
         router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         if hasattr(self.cv, "split"):
@@ -273,7 +298,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         check_instance(self.estimator)
         given = [name for name in RULES if getattr(self, name) is not None]
         if len(given) > 1:
-            raise ValueError(f"Give one of {', '.join(RULES)}, not several: got {' and '.join(given)}.")
+            raise ValueError(f"Give only one of {', '.join(RULES)}: got {' and '.join(given)}.")
         if not hasattr(self.estimator, "predict_proba"):
             raise ValueError(
                 f"{type(self.estimator).__name__} has no predict_proba: rejection needs probabilities. "
@@ -281,7 +306,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             )
 
     def _routed(self, sample_weight: ArrayLike | None, params: dict[str, Any]) -> tuple[dict, dict]:
-        """Parameters of the estimator's fit and of the splitter."""
+        """Parameters of the estimator's ``fit`` and of the splitter."""
         if _routing_enabled():
             given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
             routed = process_routing(self, "fit", **given)
@@ -291,11 +316,13 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return fit_parameters(self.estimator, sample_weight, params), {}
 
     def _checked_reject_label(self) -> Any:
+        """The reject label; None if no rule is given, as no point is rejected then."""
         if all(getattr(self, name) is None for name in RULES):
             return None
         return default_reject_label(self.classes_, self.reject_label)
 
     def _choose(self, found: Answers | None, y: NDArray[Any], weight: Array) -> None:
+        """Set the threshold, and measure coverage and risk if there are answers."""
         self.guaranteed_ = False
         if found is None:
             self.threshold_ = self._given_threshold()
@@ -306,6 +333,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             self.threshold_ = self._for_risk(predicted != y, confidence, weight)
             self.guaranteed_ = self.fitted_on_ == "held-out"
         elif self.target_coverage is not None:
+            # The tolerance is for rounding in the sums of the weights.
             enough = curve.coverage >= self.target_coverage * (1 - 1e-12)
             self.threshold_ = float(curve.thresholds[np.argmax(enough)])
         else:
@@ -319,10 +347,11 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return 0.0 if self.threshold is None else float(self.threshold)
 
     def _for_risk(self, wrong: Mask, confidence: Array, weight: Array) -> float:
+        """Threshold at which the test of the risk passes; only points with a weight above 0 count."""
         used = weight > 0
         if np.ptp(weight[used]) > 0:
             raise ValueError(
-                "target_risk counts points, and sample_weight is not the same for all. Use threshold= or "
+                "target_risk counts points, but their weights in sample_weight differ. Use threshold= or "
                 "target_coverage=, or repeat the points."
             )
         found = guaranteed_threshold(
@@ -331,6 +360,6 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if found is None:
             raise ValueError(
                 f"target_risk={self.target_risk} cannot be shown at confidence={self.confidence} with "
-                f"{int(used.sum())} points: ask for less, or give more data to choose the threshold on."
+                f"{int(used.sum())} points: raise target_risk, or give more data to choose the threshold on."
             )
         return found
