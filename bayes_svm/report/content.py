@@ -1,4 +1,4 @@
-"""Computing a report: fit once, and read every number off that one fit."""
+"""Computing a report: one fit, from which all its numbers come."""
 
 from __future__ import annotations
 
@@ -37,25 +37,36 @@ from .record import (
 
 __all__ = ["as_notes", "features_of", "make_report", "memory_advice", "refusals"]
 
-STANDARD_ERRORS = 3.0  # beyond which two estimates of one error differ
+# Two estimates of one error differ if they are further apart than this number of standard errors.
+STANDARD_ERRORS = 3.0
+# Number of surprising rows shown.
 N_SURPRISING = 10
+# Number of columns shown of each of them.
 N_VALUES = 4
 
 
 def make_report(table: Table, settings: Settings, step: Callable[[str], None] = lambda name: None) -> Report:
-    """Fit `BayesSVC` on the table and read the report's numbers off that one fit.
+    """Fit `BayesSVC` to the table, and compute the report from that one fit.
 
     Parameters
     ----------
     table : Table
+        The data.
     settings : Settings
+        What the user chose.
     step : callable
         Called with the name of each step before it starts, for a progress bar.
+
+    Returns
+    -------
+    Report
+        Everything that the report shows.
 
     Raises
     ------
     InputError
-        If the fit refuses the data, or it does not fit into memory.
+        If the model cannot be fitted to the data, if memory runs out, or if a threshold is asked for
+        and there are more than two classes.
     """
     check_aims(settings.aims, len(np.unique(table.labels)))
     notes = list(table.notes)
@@ -109,9 +120,10 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
 
 @contextmanager
 def as_notes(notes: list[str]) -> Iterator[None]:
-    """Collect warnings meant for users as notes of the report, one line each."""
+    """Append warnings that are meant for users to the notes, one line each."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore")  # deprecations are for developers
+        # Other warnings, such as deprecations, are for developers.
+        warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("always", RuntimeWarning)
         yield
@@ -120,7 +132,7 @@ def as_notes(notes: list[str]) -> Iterator[None]:
 
 @contextmanager
 def memory_advice(n: int) -> Iterator[None]:
-    """Turn a MemoryError into one line that says what to do."""
+    """Turn a MemoryError into an InputError that says what to do."""
     try:
         yield
     except MemoryError as err:
@@ -129,7 +141,20 @@ def memory_advice(n: int) -> Iterator[None]:
 
 
 def features_of(table: Table, settings: Settings) -> np.ndarray:
-    """The table's features as a matrix of floats: numbers standardised, categories one-hot."""
+    """Turn the table's features into numbers: numeric columns are standardised, others one-hot encoded.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    settings : Settings
+        What the user chose.
+
+    Returns
+    -------
+    ndarray of shape (n, n_features)
+        The features.
+    """
     features = feature_transformer(table.frame, impute=settings.impute).fit_transform(table.frame)
     return np.ascontiguousarray(features, dtype=float)
 
@@ -142,7 +167,7 @@ def _fitted(features: np.ndarray, labels: np.ndarray, settings: Settings) -> Any
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn a refusal of the data by the model into one line."""
+    """Turn a ValueError of the model into an InputError of one line."""
     try:
         yield
     except InputError:
@@ -152,7 +177,7 @@ def refusals() -> Iterator[None]:
 
 
 def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]) -> tuple[Performance, ...]:
-    """What the estimators of the literature say of the signs of the decision values."""
+    """Estimates of the literature, which are of the signs of the decision values."""
     rows, classes = leave_one_out(clf, features, labels), clf.classes_
     values = np.asarray(rows.train_decision_values).reshape(len(labels), -1)
     positives = classes[1:] if len(classes) == 2 else classes
@@ -169,14 +194,15 @@ def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]
 
 
 def _disagreement(clf: Any, rows: Any) -> list[str]:
-    """A note where single rows left out tell another error of the same machine than strata do."""
+    """A note if leaving single rows out gives another error of the machine than leaving strata out."""
     wrong_alone = rows.predicted != rows.y
     values = np.asarray(clf.left_out_decision_values_)
     decided = values > 0 if values.ndim == 1 else values.argmax(axis=1)
     wrong_together = decided != rows.y
     changed = np.count_nonzero(wrong_alone != wrong_together)
     difference = np.count_nonzero(wrong_alone) - np.count_nonzero(wrong_together)
-    if abs(difference) <= STANDARD_ERRORS * np.sqrt(changed):  # of a difference of paired counts
+    # The root is the standard error of a difference between paired counts.
+    if abs(difference) <= STANDARD_ERRORS * np.sqrt(changed):
         return []
     return [
         f"With single rows left out {100 * wrong_alone.mean():.1f} % of the signs of the decision value are "
@@ -206,7 +232,7 @@ def _with_interval(confusion: Any, measure: str) -> ValueWithInterval:
 
 
 def _value(confusion: Any, measure: str) -> float:
-    """Return the measure, or NaN where it is 0/0, as is the precision of a class that is never predicted."""
+    """The measure, or NaN if it is 0/0, as is the precision of a class that is never predicted."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", UndefinedMetricWarning)
         try:
@@ -216,6 +242,7 @@ def _value(confusion: Any, measure: str) -> float:
 
 
 def _share(count: int, n: int) -> ValueWithInterval:
+    """The share ``count / n`` with its Wilson interval."""
     low, high = proportion_interval(count, n)
     return ValueWithInterval(count / n, float(low), float(high))
 
@@ -253,6 +280,7 @@ def _model(clf: Any, features: np.ndarray, labels: np.ndarray, settings: Setting
 
 
 def _gamma_value(features: np.ndarray, gamma: str | float) -> float:
+    """The number that scikit-learn uses for gamma."""
     if not isinstance(gamma, str):
         return float(gamma)
     variance = features.var() if gamma == "scale" else 1.0

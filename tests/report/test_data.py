@@ -94,8 +94,8 @@ def test_identifier_columns_are_noted(write):
 BAD = {
     "empty": (b"", "'data.csv' is empty"),
     "blank": (b"\n \n", "'data.csv' is empty"),
-    "binary": (b"\x89PNG\r\n\x00\x01", "is not a CSV file in UTF-8 (it holds binary data)"),
-    "utf-16": (GOOD.encode("utf-16"), "is not a CSV file in UTF-8"),
+    "binary": (b"\x89PNG\r\n\x00\x01", "contains binary data and is not a CSV file"),
+    "utf-16": (GOOD.encode("utf-16"), "contains binary data and is not a CSV file"),
     "latin-1": (
         "x,y\n1,a\n2,café\n".encode("latin-1"),
         "is not UTF-8 (first at line 3); save it as a UTF-8 CSV",
