@@ -12,6 +12,7 @@ from bayes_svm.decision import choose_threshold
 from bayes_svm.metrics.risk_coverage import guaranteed_threshold
 
 from .errors import InputError
+from .text import one_line
 
 __all__ = ["Aims", "Decision", "Rejection", "check_aims", "decision_for", "rejection_for"]
 
@@ -157,7 +158,7 @@ def decision_for(
     try:
         found = choose_threshold(labels == classes[1], probability[:, 1], **options)
     except ValueError as err:
-        return Decision(aim, " ".join(str(err).split()))
+        return Decision(aim, one_line(err))
     (_, fp), (fn, tp) = found.confusion_matrix
     called = tp + fp
     return Decision(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from .errors import InputError
+from .text import one_line
 
 __all__ = ["main"]
 
@@ -53,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         return code
     except InputError as err:
-        _say(f"bayes-svm: {' '.join(str(err).split())}\n", sys.stderr)
+        _say(f"bayes-svm: {one_line(err)}\n", sys.stderr)
         return 2
     except KeyboardInterrupt as err:
         _say(f"bayes-svm: {str(err) or 'interrupted'}\n", sys.stderr)
@@ -134,10 +135,10 @@ def _add_loo(parser: argparse.ArgumentParser) -> None:
         "Leave out the rows of a table, one stratum at a time. A stratum is one row of the rarest class and "
         "its share of the others. The CSV that is written has one line for each row: its label, its decision "
         "values by the machine trained on all rows and by the machine trained without its stratum, its "
-        "probability, the predicted class, and how the value was found. For two classes the decision values and the "
-        "probability are those of the class in the probability's name; for more classes there is a column "
-        "for each class. Finished values are kept in FILE.partial until all are known. FILE is written last, "
-        "and does not depend on interruptions."
+        "probability, the predicted class, and how the value was found. For two classes the decision values "
+        "and the probability are those of the class in the probability's name; for more classes there is a "
+        "column for each class. Finished values are kept in FILE.partial until all are known. FILE itself is "
+        "written last, and does not depend on interruptions."
     )
     parser.add_argument("data", metavar="data.csv", help=DATA_HELP)
     parser.add_argument("--target", metavar="COL", required=True, help=TARGET_HELP)

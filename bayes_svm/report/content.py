@@ -34,6 +34,7 @@ from .record import (
     Surprise,
     ValueWithInterval,
 )
+from .text import one_line
 
 __all__ = ["as_notes", "features_of", "make_report", "memory_advice", "refusals"]
 
@@ -127,7 +128,7 @@ def as_notes(notes: list[str]) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("always", RuntimeWarning)
         yield
-    notes.extend(" ".join(str(one.message).split()) for one in caught)
+    notes.extend(one_line(one.message) for one in caught)
 
 
 @contextmanager
@@ -137,7 +138,7 @@ def memory_advice(n: int) -> Iterator[None]:
         yield
     except MemoryError as err:
         advice = f"{n} rows need about {8e-9 * n * n:.1f} GB per kernel matrix; use fewer rows"
-        raise InputError(" ".join(str(err).split()) or f"not enough memory: {advice}") from None
+        raise InputError(one_line(err) or f"not enough memory: {advice}") from None
 
 
 def features_of(table: Table, settings: Settings) -> np.ndarray:
@@ -173,7 +174,7 @@ def refusals() -> Iterator[None]:
     except InputError:
         raise
     except ValueError as err:
-        raise InputError(f"the model could not be fitted: {' '.join(str(err).split())}") from err
+        raise InputError(f"the model could not be fitted: {one_line(err)}") from err
 
 
 def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]) -> tuple[Performance, ...]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import InputError
+from .text import one_line, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -217,7 +218,7 @@ def _parse(text: str, name: str) -> pd.DataFrame:
 
 
 def _parser_advice(reason: str) -> str:
-    reason = " ".join(reason.replace("Error tokenizing data. C error:", "").split())
+    reason = one_line(reason.replace("Error tokenizing data. C error:", ""))
     if "EOF inside string" in reason:
         return f"a quotation mark is not closed ({reason}); close it"
     return f"{reason}; check its commas and quotation marks"
@@ -338,8 +339,7 @@ def _numeric_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def _short(name: object, limit: int = 60) -> str:
-    text = str(name)
-    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+    return repr(shortened(str(name), limit))
 
 
 def _listed(names: list[str], limit: int = 5) -> str:

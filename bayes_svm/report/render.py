@@ -11,6 +11,7 @@ from typing import Any
 from . import charts
 from .data import needs
 from .record import KEYS, Performance, Report, ValueWithInterval, as_data
+from .text import shortened
 
 __all__ = ["check_html", "to_html", "to_json", "to_text"]
 
@@ -181,7 +182,7 @@ def number(value: Any) -> str:
     if value is None:
         return MISSING
     if isinstance(value, str):
-        return value if len(value) <= MAX_TEXT else value[: MAX_TEXT - 1] + "…"
+        return shortened(value, MAX_TEXT)
     value = float(value)
     return MISSING if math.isnan(value) else f"{value:.4g}"
 
@@ -240,5 +241,4 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterable[str]:
 
 def _plain(text: object, limit: int = 40) -> str:
     """Return a text, shortened and without control characters, which a terminal would obey."""
-    shown = "".join(char if char.isprintable() else "\ufffd" for char in str(text))
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    return shortened("".join(char if char.isprintable() else "\ufffd" for char in str(text)), limit)
