@@ -178,7 +178,7 @@ def refusals() -> Iterator[None]:
 
 
 def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]) -> tuple[Performance, ...]:
-    """Estimates of the literature, which are of the signs of the decision values."""
+    """Estimates of the literature; they judge the signs of the decision values."""
     rows, classes = leave_one_out(clf, features, labels), clf.classes_
     values = np.asarray(rows.train_decision_values).reshape(len(labels), -1)
     positives = classes[1:] if len(classes) == 2 else classes
@@ -195,14 +195,14 @@ def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]
 
 
 def _disagreement(clf: Any, rows: Any) -> list[str]:
-    """A note if leaving single rows out gives another error of the machine than leaving strata out."""
+    """A note if the machine's error is different with single rows left out and with strata left out."""
     wrong_alone = rows.predicted != rows.y
     values = np.asarray(clf.left_out_decision_values_)
     decided = values > 0 if values.ndim == 1 else values.argmax(axis=1)
     wrong_together = decided != rows.y
     changed = np.count_nonzero(wrong_alone != wrong_together)
     difference = np.count_nonzero(wrong_alone) - np.count_nonzero(wrong_together)
-    # The root is the standard error of a difference between paired counts.
+    # The root is the standard error of the difference between paired counts.
     if abs(difference) <= STANDARD_ERRORS * np.sqrt(changed):
         return []
     return [
@@ -249,6 +249,7 @@ def _share(count: int, n: int) -> ValueWithInterval:
 
 
 def _model(clf: Any, features: np.ndarray, labels: np.ndarray, settings: Settings, seconds: float) -> Model:
+    """The record of the fitted model."""
     classes, counts = np.unique(labels, return_counts=True)
     names = [str(label) for label in classes]
     solutions = clf.solution_ if isinstance(clf.solution_, list | tuple) else [clf.solution_]
@@ -289,6 +290,7 @@ def _gamma_value(features: np.ndarray, gamma: str | float) -> float:
 
 
 def _surprising(table: Table, classes: np.ndarray, probability: np.ndarray) -> tuple[Surprise, ...]:
+    """The rows whose own labels are least probable."""
     own = probability[np.arange(len(table.labels)), np.searchsorted(classes, table.labels)]
     predicted = probability.argmax(axis=1)
     columns = table.frame.iloc[:, :N_VALUES]

@@ -184,7 +184,7 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as err:
         line = raw.count(b"\n", 0, err.start) + 1
         raise InputError(
-            f"{path.name!r} is not UTF-8 (first at line {line}); save it as a UTF-8 CSV"
+            f"{path.name!r} is not UTF-8 (the first invalid byte is in line {line}); save it as a UTF-8 CSV"
         ) from None
     if not text.strip():
         raise InputError(f"{path.name!r} is empty; give a CSV file with a header and rows")
@@ -234,7 +234,7 @@ def _no_such_column(target: str, columns: list[str], name: str) -> str:
 
 
 def _labels(column: pd.Series, target: str) -> np.ndarray:
-    """Return the labels as integers or strings; raise InputError if they are no classes."""
+    """Return the labels as integers or strings; raise InputError if they are not classes."""
     import pandas as pd
 
     missing = np.flatnonzero(column.isna().to_numpy())
@@ -282,12 +282,13 @@ def _features(frame: pd.DataFrame, target: str, impute: bool) -> tuple[pd.DataFr
     """Check the feature columns; return them with text as strings, and notes on what was changed."""
     notes: list[str] = []
     if frame.shape[1] == 0:
-        raise InputError(f"the file has no column beside the target {_short(target)}; add feature columns")
+        raise InputError(f"the file has no column besides the target {_short(target)}; add feature columns")
     numeric = _numeric_columns(frame)
     huge = {name: int((np.abs(frame[name].to_numpy(dtype=float)) > HUGE).sum()) for name in numeric}
     if any(huge.values()):
         raise InputError(
-            f"infinite numbers, or beyond {HUGE:g}, in {_counted(huge)}; replace them or remove the rows"
+            f"numbers that are infinite or beyond {HUGE:g} in {_counted(huge)}; replace them, or remove the "
+            "rows"
         )
     missing = {name: int(frame[name].isna().sum()) for name in frame.columns}
     if any(missing.values()) and not impute:

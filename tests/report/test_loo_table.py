@@ -1,4 +1,4 @@
-"""`bayes-svm loo`: the same numbers as the estimator, also after an interruption."""
+"""`bayes-svm loo` finds the same numbers as the estimator, also after an interruption."""
 
 import csv
 import errno
@@ -64,12 +64,12 @@ def fitted(**parameters):
 
 
 def n_kept():
-    """Values in the partial file, which is not there before the first."""
+    """Number of values in the partial file, which does not exist before the first value."""
     return PARTIAL.read_text().count("\n") - 1 if PARTIAL.exists() else 0
 
 
 def interrupted_after(parts, monkeypatch):
-    """Let the next run stop as by Ctrl-C after some parts of at most seven cases."""
+    """Let the next run stop, as if by Ctrl-C, after some parts of at most seven cases."""
     monkeypatch.setattr(readings, "SECTION", 7)
     original = readings.iterate_parts
 
@@ -229,7 +229,8 @@ def test_what_is_of_something_else_is_refused_before_the_fit(table, monkeypatch,
     capsys.readouterr()
     lines = Path("data.csv").read_text().splitlines()
     if change == "features":
-        lines[1], lines[3] = lines[3], lines[1]  # of one class
+        # Both rows are of the same class.
+        lines[1], lines[3] = lines[3], lines[1]
     elif change == "labels":
         lines[1], lines[2] = lines[1][:-1] + "b", lines[2][:-1] + "a"
     else:

@@ -17,7 +17,7 @@ def test_reliability_by_hand():
     ]
     assert_allclose([one.predicted for one in result.bins], [0.07, 0.1, 0.3, 0.975])
     assert_allclose([one.observed for one in result.bins], [0, 1, 1, 1])
-    # Clopper-Pearson in closed form for none and for all of n.
+    # The Clopper-Pearson interval has a closed form for 0 and for n of n.
     assert_allclose([one.low for one in result.bins], [0, 0.025, 0.025, 0.025**0.5])
     assert_allclose([one.high for one in result.bins], [1 - 0.025**0.5, 1, 1, 1])
     assert result.n_agreeing == 4
