@@ -12,6 +12,7 @@ from bayes_svm.utils.types import Array
 
 __all__ = ["OBJECTIVES", "Objective"]
 
+# The objectives that a threshold can be chosen for.
 OBJECTIVES = ("f_beta", "precision", "recall", "cost", "rate", "break_even")
 
 

@@ -83,7 +83,7 @@ class Threshold(PerClass):
         Raises
         ------
         ValueError
-            If the decision values are not those of as many classes.
+            If the shape of the decision values does not fit the number of classes.
         """
         values = np.asarray(decision_values, dtype=float)
         _check_shape(values, len(self.classes))
@@ -125,6 +125,8 @@ def choose_threshold(
         ``left_out_decision_values_`` of a :class:`~bayes_svm.BayesSVC`, or any other scores, such as
         probabilities. With more than two classes each class gets a threshold against the rest.
     objective : {"f_beta", "precision", "recall", "cost", "rate", "break_even"}, default="f_beta"
+        What the threshold is to achieve:
+
         * "f_beta": largest ``F_beta``.
         * "precision": largest recall among the thresholds with a precision of ``at_least``.
         * "recall": largest precision among the thresholds with a recall of ``at_least``.

@@ -14,6 +14,7 @@ from bayes_svm.utils.warn import warn
 
 __all__ = ["MEASURES", "Confusion", "PerClass", "decisions_per_class"]
 
+# The measures that a confusion has.
 MEASURES = ("error", "recall", "precision", "f1")
 
 
