@@ -207,8 +207,8 @@ def _disagreement(clf: Any, rows: Any) -> list[str]:
         return []
     return [
         f"With single rows left out {100 * wrong_alone.mean():.1f} % of the signs of the decision value are "
-        f"wrong, with strata {100 * wrong_together.mean():.1f} %: leaving a row out makes its class rarer, "
-        "which here counts for more than what the columns say. Strata keep the class ratio; trust them."
+        f"wrong, with strata left out {100 * wrong_together.mean():.1f} %. Leaving a row out makes its class "
+        "rarer, and here this matters more than the columns. Strata keep the class ratio; trust them."
     ]
 
 

@@ -305,7 +305,7 @@ def _features(frame: pd.DataFrame, target: str, impute: bool) -> tuple[pd.DataFr
     if any(missing.values()):
         filled = sum(count for name, count in missing.items() if name not in empty)
         notes.append(
-            f"{filled} missing values were filled in with their column's median or most frequent value."
+            f"Missing values filled in with the median or most frequent value of their column: {filled}."
         )
     return _text_as_strings(frame, notes), notes
 
@@ -323,7 +323,7 @@ def _text_as_strings(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         if different > MANY_CATEGORIES:
             notes.append(
                 f"Column {_short(name)} was read as text with {different} different values: if it is an "
-                "identifier remove it, if it is a number look for stray marks in it."
+                "identifier, remove it; if it is a number, look for stray characters in it."
             )
     return frame
 

@@ -29,34 +29,36 @@ __all__ = [
 KEYS = {
     "source": "the data: file name, target column, rows, columns, and notes on how they were read",
     "model": "the fitted machine; `machines` has one entry for two classes, one per class for more",
-    "model.machines": "free and bounded support vectors, KKT residual, relative duality gap; `exact` and the "
-    "reason if not",
+    "model.machines": "numbers of free and bounded support vectors, KKT residual, relative duality gap; "
+    "whether the solution is exact, and the reason if it is not",
     "model.gamma_value": "the kernel width in use; null for a linear kernel",
     "model.statuses": "how the left-out values were found: number of values by status",
     "model.seconds": "wall time of the fit, leaving out included",
     "positive": "the class that recall, precision and thresholds are about; null for more than two classes",
-    "performance": "error, recall, precision, F1 of what the model predicts for each row when the row's "
-    "stratum (one row of the rarest class and its share of the others) is left out, each {value, low, high} "
-    "with a 95 % interval (Wilson); for more than two classes recall, precision and F1 are averages over "
-    "the classes, without intervals",
+    "performance": "error, recall, precision and F1 of the left-out predictions, each {value, low, high} "
+    "with a 95 % Wilson interval. For each prediction the row's stratum is left out: one row of the rarest "
+    "class and its share of the others. For more than two classes recall, precision and F1 are averages "
+    "over the classes, without intervals",
     "per_class": "the same of each class against the rest (empty for two classes)",
-    "papers": "estimates of the literature, which are of the sign of the decision value and not of the "
-    "prediction: on the training rows, xi-alpha, span, exact leave-one-out of single rows; for more than two "
-    "classes averages over machines of one class against the rest",
+    "papers": "estimates of the literature, which judge the sign of the decision value and not the "
+    "prediction: on the training rows, xi-alpha, span, and exact leave-one-out of single rows. For more "
+    "than two classes they are averages over the machines, each of one class against the rest",
     "reliability": "bins of the left-out probability (positive class; most probable class for more than "
     "two): rows, mean prediction, observed share, Clopper-Pearson 95 % interval",
     "scores": "log loss and Brier score of the left-out probabilities, and of always predicting the "
     "base rates",
     "thresholds": "precision and recall against the threshold on a class's left-out probability, at "
     f"most {measures.MAX_POINTS} points each",
-    "risk_coverage": "error rate among the rows kept, rejecting the least confident first; `area` is under "
-    "that curve",
-    "decision": "the threshold for --precision, --recall or --cost, and what the rows come to at it, each "
-    "left out; null if not asked for; `reason` says why there is none",
-    "rejection": "the confidence from which on the error stays below --max-risk: chosen as on held-out data "
-    "at 95 %, but on left-out probabilities, for which that is no guarantee; null if not asked for",
-    "surprising": "the rows least expected under the others: `row` counts data rows from 1 (without the "
-    "header), `probability` is that of their own label, `predicted` what the model would have said",
+    "risk_coverage": "error rate among the rows kept if the least confident rows are rejected first; `area` "
+    "is the area under that curve",
+    "decision": "the threshold for --precision, --recall or --cost, and its decisions on the left-out rows; "
+    "null if not asked for; `reason` says why there is no threshold",
+    "rejection": "the confidence from which on rows are answered, so that the error stays below --max-risk. "
+    "It is chosen as on held-out data, at 95 %; on left-out probabilities this is no guarantee; null if not "
+    "asked for",
+    "surprising": "the rows whose own labels are least probable when they are left out: `row` counts data "
+    "rows from 1 (without the header), `probability` is that of their own label, `predicted` is the most "
+    "probable class",
 }
 
 

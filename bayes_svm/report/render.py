@@ -127,7 +127,7 @@ def to_text(report: Report) -> str:
     about = (
         f"positive class: {_plain(report.positive)}"
         if report.positive
-        else "recall, precision and F1 are averages over the classes; the papers' errors, too"
+        else "recall, precision and F1 are averages over the classes, and so are the errors of the papers"
     )
     head = [
         f"{_plain(source.name, 80)}: {source.n_rows} rows, {counted(source.n_columns, 'column')}; {counts}",
@@ -139,7 +139,7 @@ def to_text(report: Report) -> str:
     rows = [["", "error", "recall", "precision", "F1"], _text_row(report.performance)]
     if report.per_class:
         rows += [["by class", "", "", "", ""], *map(_text_row, report.per_class)]
-    rows += [["estimates of papers, of the sign", "", "", "", ""], *map(_text_row, report.papers)]
+    rows += [["papers' estimates, of the sign", "", "", "", ""], *map(_text_row, report.papers)]
     scores = report.scores
     tail = [
         "",

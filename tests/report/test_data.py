@@ -71,7 +71,7 @@ def test_impute(write):
     table = read_table(path, "y", impute=True)
     assert list(table.frame.columns) == ["a", "b"]
     assert table.notes[0] == "Left out, because all their values are missing: 'c'."
-    assert table.notes[1].startswith("2 missing values were filled in")
+    assert table.notes[1].endswith("of their column: 2.")
     features = feature_transformer(table.frame, impute=True).fit_transform(table.frame)
     assert np.isfinite(features).all()
     filled = np.array([1, 3, 3, 8])

@@ -60,7 +60,7 @@ def test_the_page_has_every_section(report):
         assert title in text
     for name in ("left out", "training", "xi-alpha", "span", "exact leave-one-out"):
         assert name in text
-    assert "These are of the sign of the decision value" in text
+    assert "These estimates judge the sign of the decision value" in text
     assert "nan" not in text
 
 
