@@ -139,7 +139,7 @@ def test_kernels_that_return_no_matrix_of_numbers(kernel, message):
 
 
 def test_a_kernel_of_a_gaussian_process_takes_no_sparse_rows():
-    message = r"takes no sparse X: give X.toarray\(\), or name the kernel, kernel=\"rbf\" say"
+    message = r"takes no sparse X: give X.toarray\(\), or a kernel by name, for example kernel=\"rbf\""
     with pytest.raises(ValueError, match=message):
         BayesSVC(kernel=RBF()).fit(sparse.csr_matrix(X), Y)
     fitted = BayesSVC(kernel=RBF()).fit(X, Y)

@@ -18,7 +18,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, solve
-from bayes_svm.kernels.functions import KERNEL_NAMES, Kernel
+from bayes_svm.kernels.functions import KERNEL_NAMES
+from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.kernels.reach import within_reach
 from bayes_svm.leave_one_out import LeaveOneOut, read_machine, warn_if_inexact
 from bayes_svm.leave_one_out.cases import Leaving, halves, what_leaves
 from bayes_svm.leave_one_out.folds import group_numbers
@@ -328,8 +330,8 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = not Kernel(self.kernel).precomputed
+        tags.input_tags.pairwise = Kernel(self.kernel).precomputed
         return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -545,7 +547,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     @property
     def coef_(self) -> Array:
         """Weights of the features, for a linear kernel."""
-        if self.kernel != "linear":
+        if not Kernel(self.kernel).is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel.")
         check_is_fitted(self)
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
@@ -557,7 +559,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         X, y = validate_data(
             self, with_narrow_indices(X), y, dtype=np.float64, accept_sparse=self._accepted_sparse()
         )
-        if self.kernel == "precomputed":
+        if Kernel(self.kernel).precomputed:
             checked_square(X, X.shape[1])
         weight = checked_weights(sample_weight, X)
         classes, numbers = encode_classes(y, weight)
@@ -570,14 +572,14 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         return Machine.build(X, numbers, classes, kernel, weight, bounds)
 
     def _accepted_sparse(self) -> str | bool:
-        return False if self.kernel == "precomputed" else "csr"
+        return False if Kernel(self.kernel).precomputed else "csr"
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
         X = validate_data(
             self, with_narrow_indices(X), dtype=np.float64, accept_sparse=self._accepted_sparse(), reset=False
         )
-        return self.kernel_.within_reach(X, self.support_vectors_)
+        return within_reach(self.kernel_, X, self.support_vectors_)
 
     def _store_support(self, machine: Machine, solutions: list[DualSolution]) -> None:
         coefficients = np.vstack([solution.row_beta for solution in solutions])
@@ -652,7 +654,7 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     @staticmethod
     def _knows_distance(machine: Machine) -> bool:
         """Whether its decision values can tell how far from the data a point is."""
-        return not (machine.kernel.precomputed or machine.kernel.function == "linear") and machine.convex
+        return machine.kernel.tells_distance and machine.convex
 
     def _margins(self, X: Any) -> Array:
         """Decision values ``f``: (n_samples,) or (n_samples, n_classes) one-versus-rest."""

@@ -16,7 +16,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayes_svm.kernels.functions import KERNEL_NAMES, Kernel, largest_entry
+from bayes_svm.kernels.arrays import largest_entry
+from bayes_svm.kernels.functions import KERNEL_NAMES
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult, minimise
 from bayes_svm.multivariate.losses import LOSS_NAMES, RANKING_LOSSES, loss_of
 from bayes_svm.multivariate.planes import Planes

@@ -16,7 +16,7 @@ from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out.order import content_rank
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.memory import require_bytes

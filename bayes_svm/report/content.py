@@ -14,6 +14,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from statsmodels.stats.proportion import proportion_confint
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
 from bayes_svm.metrics.confusion import Confusion
@@ -212,12 +213,12 @@ def _model(
         for label, s in zip(names if len(solutions) > 1 else names[1:], solutions, strict=True)
     )
     found, times = np.unique(np.asarray(status).astype(str), return_counts=True)
-    linear = settings.kernel == "linear"
+    takes_gamma = Kernel(settings.kernel).takes_gamma
     return Model(
         settings.kernel,
         float(settings.C),
-        None if linear else settings.gamma,
-        None if linear else _gamma_value(features, settings.gamma),
+        settings.gamma if takes_gamma else None,
+        _gamma_value(features, settings.gamma) if takes_gamma else None,
         features.shape[1],
         tuple(ClassCount(name, int(n)) for name, n in zip(names, counts, strict=True)),
         len(clf.support_),

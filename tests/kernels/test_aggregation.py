@@ -161,10 +161,10 @@ def test_weights_that_do_not_fit(weights, message):
 @pytest.mark.parametrize(
     ("codes", "message"),
     [
-        ([[0.5, 1.0]], "integer codes, and X holds 0.5"),
+        ([[0.5, 1.0]], "integer codes, but X holds 0.5"),
         ([["a", "b"]], "AggregationTransformer makes them"),
         ([1, 2], "1 dimensions"),
-        (sparse.eye(2, format="csr"), "zeros are values"),
+        (sparse.eye(2, format="csr"), "takes a dense array"),
         ([[np.inf, 1.0]], "holds inf"),
     ],
 )

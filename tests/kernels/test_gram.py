@@ -14,8 +14,8 @@ from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.solution import solve
 from bayes_svm.dual.working_set import descend
 from bayes_svm.kernels import gram as kernel_matrix
-from bayes_svm.kernels.functions import Kernel
 from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.kernels.kernel import Kernel
 
 KERNELS = [Kernel("rbf", gamma=0.3), Kernel("linear"), Kernel("poly", gamma=0.2, degree=3, coef0=1.0)]
 X, Y = noisy(n=200)

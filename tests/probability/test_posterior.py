@@ -6,7 +6,7 @@ from sklearn.svm import SVC
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.posterior import (
     Eigensystem,
     Posterior,
