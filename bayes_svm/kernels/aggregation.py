@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm.kernels.hypersphere import inverse_lengths
 from bayes_svm.utils.memory import require_bytes
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["AggregationKernel", "AggregationTransformer"]
 
@@ -81,7 +81,7 @@ class AggregationKernel:
         left, right = checked_codes(X), checked_codes(Z)
         weights = self.checked_weights(left.shape[1])
         if right.shape[1] != left.shape[1]:
-            raise ValueError(f"X has {left.shape[1]} attributes, and Z has {right.shape[1]}.")
+            raise ValueError(f"X has {left.shape[1]} attributes, but Z has {right.shape[1]}.")
         values = np.zeros((len(left), len(right)))
         for k in np.flatnonzero(weights):
             # Unknown values of X get a code that no value of Z has.
@@ -113,7 +113,7 @@ class AggregationKernel:
             raise ValueError("weights must be finite, at least 0, and not all 0.")
         return weights
 
-    def one_hot(self, X: Any) -> tuple[Any, NDArray[np.intp]]:
+    def one_hot(self, X: Any) -> tuple[Any, Indices]:
         r"""Feature map: one column for each value, with entry :math:`\sqrt{w_k}` in the rows that have it.
 
         Parameters
@@ -320,6 +320,7 @@ class AggregationTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return np.asarray(codes)
 
     def _stands_for_unknown(self, value: Any) -> bool:
+        """Whether a value is None, NaN or the marker of unknown values."""
         if value is None or value != value:
             return True
         return isinstance(value, str) == isinstance(self.unknown, str) and bool(value == self.unknown)

@@ -32,7 +32,7 @@ def largest_entry(X: Any) -> float:
 
 def require_finite(values: Array, kernel: str) -> Array:
     """The kernel values themselves, or a ValueError naming ``kernel`` if one is infinite or NaN."""
-    # Finite values can have an infinite sum, so the values are only looked at if the sum is infinite or NaN.
+    # All terms of a finite sum are finite. The terms themselves are only looked at if the sum is not.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values.sum())
     if suspicious and not np.isfinite(values).all():

@@ -18,10 +18,10 @@ __all__ = ["CallableFormula", "KernelFunction"]
 
 KernelFunction = Callable[[Any, Any], Any]
 
-# Without a diag method, the diagonal is taken from kernel matrices of this many rows: the values that are
-# not needed cost less than more calls.
+# Without a diag method, the diagonal is taken from kernel matrices of this many rows. Fewer rows would need
+# more calls, which cost more than the values beside the diagonal.
 FEW = 16
-# Features up to this size are taken to be safe: a callable is evaluated without a look at its values.
+# Features up to this size are taken to be safe. Beyond it, the values of a callable are looked at first.
 FAR_OUT = 1e30
 
 

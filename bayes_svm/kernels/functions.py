@@ -19,8 +19,8 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["FORMULAS", "KERNEL_NAMES", "FeatureFormula", "Formula"]
 
-# Where only some rows of a kernel matrix are needed, they are computed this many at a time. Every
-# BLAS works on blocks whose size divides it.
+# If only some rows of a kernel matrix are needed, they are computed this many at a time. It is a multiple
+# of the number of rows that any BLAS works on at once.
 ROWS = 64
 
 
@@ -69,7 +69,7 @@ class Formula(ABC):
 
         Parameters
         ----------
-        largest : array
+        largest : array of shape (n_points,)
             Largest absolute feature of each point.
         largest_row : float
             Largest absolute feature of the training points.
@@ -78,7 +78,7 @@ class Formula(ABC):
 
         Returns
         -------
-        array of the shape of ``largest``
+        array of shape (n_points,)
             A bound for the values of each point with itself and with the training points.
         """
         return n_features * largest * np.maximum(largest, largest_row)
@@ -94,11 +94,11 @@ class NamedFormula(Formula):
 
 
 class FeatureFormula(NamedFormula):
-    """A kernel that is a function g of one number u, made of ``x'z``, ``x'x`` and ``z'z``."""
+    """A kernel ``g(u)`` of one number u, which is computed from ``x'z``, ``x'x`` and ``z'z``."""
 
     @abstractmethod
     def values(self, u: Array) -> Array:
-        """``g(u)``; u may be overwritten."""
+        """``g(u)``, the kernel values; u may be overwritten."""
 
     def evaluate(self, X: Any, Z: Any) -> Array:
         """Kernel values between the rows of X and of Z."""
@@ -109,11 +109,11 @@ class FeatureFormula(NamedFormula):
         return self.values(squared_lengths(X))
 
     def lengths(self, X: Any) -> Array:
-        """Squared length of every row; zeros if u does not contain it."""
+        """Squared length of every row if u depends on it, otherwise zeros."""
         return np.zeros(X.shape[0])
 
     def argument(self, inner: Array, left: Array, right: Array) -> Array:
-        """``u`` from inner products, which may be overwritten, and squared lengths."""
+        """u, from squared lengths and from inner products, which may be overwritten."""
         return inner
 
     def gram(self, X: Any, n_null: int) -> Array:
@@ -137,7 +137,7 @@ class FeatureFormula(NamedFormula):
         return gram
 
     def rows(self, X: Any, points: Indices, out: Array) -> None:
-        """Write the rows of the kernel matrix of X that belong to ``points`` to ``out``."""
+        """Write the rows of the kernel matrix of X that belong to ``points`` into ``out``."""
         lengths, size = self.lengths(X), X.shape[0]
         for start in range(0, len(points), ROWS):
             # BLAS may round differently at the end of a block that is not full. Every block is
@@ -151,6 +151,7 @@ class FeatureFormula(NamedFormula):
                 out[start : start + n_new, first : first + TILE] = tile[:n_new, : size - first]
 
     def _tile(self, left: Any, right: Any, left_lengths: Array, right_lengths: Array) -> Array:
+        """Kernel values between two blocks of rows, given their squared lengths."""
         inner = left @ right.T
         inner = inner.toarray() if sparse.issparse(inner) else inner
         return self.values(self.argument(inner, left_lengths, right_lengths))
@@ -199,15 +200,15 @@ class Gaussian(FeatureFormula):
 
 
 class _Affine(FeatureFormula):
-    """``h(gamma x'z + coef0)``."""
+    """A kernel ``h(gamma x'z + coef0)``."""
 
     @abstractmethod
     def h(self, v: Array) -> Array:
-        """The function that ``v = gamma x'z + coef0`` goes through."""
+        """Kernel values, from ``v = gamma x'z + coef0``."""
 
     @abstractmethod
     def slope(self, v: Array) -> Array:
-        """Derivative of ``h`` at v."""
+        """Derivative of h at v."""
 
     def values(self, u: Array) -> Array:
         return self.h(self.gamma * u + self.coef0)

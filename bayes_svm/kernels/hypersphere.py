@@ -95,7 +95,7 @@ class HypersphereKernel:
         """
         if self.gamma == "scale" or Kernel(self.kernel).precomputed:
             name = "gamma='scale'" if self.gamma == "scale" else "kernel='precomputed'"
-            raise ValueError(f"HypersphereKernel({name}) is not possible: the kernel gets two points only.")
+            raise ValueError(f"HypersphereKernel({name}) needs more than the points of one call.")
         kernel = Kernel(self.kernel, resolve_gamma(self.gamma, X), self.degree, self.coef0)
         left = inverse_lengths(kernel.diagonal(X), kernel)
         right = left if Z is X else inverse_lengths(kernel.diagonal(Z), kernel)
@@ -112,7 +112,7 @@ class GaussianKernel:
     Parameters
     ----------
     length_scale : float or array of shape (n_features,), default=1.0
-        The length scales, above 0: one for all features or one for each. The paper's sigma.
+        The length scale sigma of all features, or one for each feature; above 0.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class GaussianKernel:
         scale = np.asarray(self.length_scale, dtype=np.float64)
         if scale.ndim > 1 or (scale.ndim == 1 and len(scale) != X.shape[1]):
             raise ValueError(
-                f"length_scale has shape {scale.shape}, and X has {X.shape[1]} features: give one number, or "
+                f"length_scale has shape {scale.shape}, but X has {X.shape[1]} features: give one number, or "
                 "one for each feature."
             )
         if not (np.isfinite(scale).all() and np.all(scale > 0)):

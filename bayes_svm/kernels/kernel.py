@@ -163,7 +163,7 @@ class Kernel:
         return require_finite(gram, str(self))
 
     def rows(self, X: Any, points: Indices, out: Array) -> None:
-        """Write some rows of the kernel matrix of X to ``out``, for a kernel of features by name.
+        """Write some rows of the kernel matrix of X into ``out``, for a kernel of features by name.
 
         The bits of a row do not depend on which others are computed, and k(x, z) has the same
         bits as k(z, x).

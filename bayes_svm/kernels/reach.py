@@ -16,11 +16,11 @@ __all__ = ["within_reach"]
 
 # Kernel values up to this size have finite squares, and so have sums of many of them.
 REACH = 1e120
-# A row that is too far is multiplied by this factor again and again.
+# A row that is too far is multiplied by this factor until its kernel values are small enough.
 STEP = 2.0**-16
-# That many steps take any finite row to the origin.
+# After this many steps even the largest feature is tiny.
 MOST_STEPS = 70
-# Kernel values computed at a time when rows are looked at.
+# Number of kernel values that are computed at a time to see which rows are too far.
 EVALUATED = 2**20
 
 

@@ -1,8 +1,8 @@
-r"""Losses that are functions of the contingency table, and the search for the worst table.
+r"""Losses that are functions of the contingency table, and the labelling that violates the margin most.
 
 Among the labellings with a true positives and b false positives, the most violated one labels the
 a highest positives and the b highest negatives 1. Its value follows from sums of sorted scores, so
-that the search is one over the tables (Algorithm 2 of Joachims 2005).
+it is enough to search over the tables (Algorithm 2 of Joachims 2005).
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ class Split:
 
     Parameters
     ----------
-    positives, negatives : array of shape (n_positives,), (n_negatives,)
-        Row numbers of each class.
+    positives : array of shape (n_positives,)
+        Row numbers of the positives.
+    negatives : array of shape (n_negatives,)
+        Row numbers of the negatives.
     counts : array of shape (n_samples,) or None
         How often every row counts; None if each counts once.
     """
@@ -81,8 +83,10 @@ class Split:
         ----------
         scores : array of shape (n_samples,)
             Scores of the rows.
-        positives, negatives : array of shape (n_positive,), (n_negative,)
-            Sorted scores of each class.
+        positives : array of shape (n_positive,)
+            Scores of the positives in ascending order.
+        negatives : array of shape (n_negative,)
+            Scores of the negatives in ascending order.
         a, b : int
             True positives and false positives.
         share : float
@@ -277,7 +281,7 @@ def _checked_table(function: UserLoss, split: Split) -> Array:
     except ValueError:
         raise ValueError(
             f"The loss returned shape {values.shape} for arrays of shape {(a.size, b.size)}: it must work "
-            "elementwise on arrays, which numpy.vectorize can add to a function of four numbers."
+            "elementwise on arrays. numpy.vectorize makes a function of four numbers do so."
         ) from None
     bad = ~(np.isfinite(table) & (table >= 0))
     if bad.any():

@@ -23,7 +23,7 @@ from bayes_svm.multivariate.planes import Planes
 from bayes_svm.multivariate.products import Products
 from bayes_svm.utils.types import Array
 
-__all__ = ["CuttingPlaneResult", "Point", "lowest_of_bound", "minimise", "point_at"]
+__all__ = ["CuttingPlaneResult", "Point", "lowest_of_bound", "minimise"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class CuttingPlaneResult:
 
     @property
     def gap(self) -> float:
-        """``|primal - dual| / primal``; rounding may put the dual above the primal."""
+        """``|primal - dual| / primal``; the dual can only be above the primal by rounding."""
         return abs(self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
 
 
@@ -78,8 +78,10 @@ class Point:
         Squared length of w.
     value : float
         F(w).
-    level, c : float, array of shape (n_rows,)
-        The plane ``level - c's``.
+    level : float
+        Constant of the plane ``level - c's``.
+    c : array of shape (n_rows,)
+        Coefficients of the plane.
     """
 
     w: Array
@@ -149,7 +151,7 @@ def lowest_of_bound(planes: Planes, products: Products, loss: Loss, C: float) ->
     """The point where the bound of F is lowest, and the value of the bound there."""
     alpha = planes.solve(C)
     w = planes.vectors.combined(alpha) if len(planes) else np.zeros(products.n_weights)
-    point = point_at(products, loss, C, w)
+    point = _point_at(products, loss, C, w)
     return point, float(alpha @ planes.level) - point.square / 2
 
 
@@ -164,10 +166,10 @@ def _projected(
     # inner products of the planes, and rounding errors would be certified.
     lowest = planes.vectors.combined(highest)
     lower = float(highest @ planes.level) - float(lowest @ products.dual(lowest)) / 2
-    return point_at(products, loss, C, w), lower
+    return _point_at(products, loss, C, w), lower
 
 
-def point_at(products: Products, loss: Loss, C: float, w: Array) -> Point:
+def _point_at(products: Products, loss: Loss, C: float, w: Array) -> Point:
     """The point of some weights, or a ValueError if its scores are not finite."""
     scores = products.scores(w)
     if not np.isfinite(scores).all():

@@ -9,8 +9,8 @@ a plane ``loss - c's`` that touches R from below, with ``c_i = y_i - y'_i`` time
 
 If only some of several rows with the same score are labelled wrongly in the maximum, the rows share
 the error equally. The result is the mean of several such planes, which touches R too, and does not
-depend on the order of the rows. Scores and losses that differ by rounding only count as equal. The
-plane is then the same on every machine, and touches R up to rounding.
+depend on the order of the rows. Scores, and values of labellings, that differ by rounding only
+count as equal. The plane is then the same on every machine, and touches R up to rounding.
 
 A new loss is one class with ``most_violated`` and ``ranking``, and its name in ``LOSSES``.
 """
@@ -43,7 +43,7 @@ class Loss(Protocol):
 
     @property
     def ranking(self) -> bool:
-        """Whether the loss depends on the order of the scores only, so that no intercept is trained."""
+        """Whether the loss judges the order of the rows only, so that no intercept is trained."""
         ...
 
     def most_violated(self, scores: Array) -> tuple[float, Array]:

@@ -15,13 +15,13 @@ __all__ = ["Planes"]
 
 # A plane that has had the coefficient 0 for this many iterations is idle.
 IDLE = 50
-# Idle planes are dropped when they are this share of all planes: the others have to be copied then.
+# Idle planes are dropped once they are this share of all planes, since the others have to be copied then.
 MANY = 0.2
 # Values of rho that are tried for a projection.
 TRIALS = 12
 # Largest rho; the smallest one is its inverse.
 LARGEST_RHO = 1e12
-# A projection is accepted if the bound there lies between these shares of the gap, from its lower end.
+# A projection is accepted if the bound there is between these shares of the gap above the lower bound.
 LOW, HIGH = 0.5, 0.7
 
 

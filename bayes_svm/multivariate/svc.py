@@ -30,7 +30,7 @@ from bayes_svm.utils.types import Array
 
 __all__ = ["MultivariateSVC"]
 
-# Features up to this size have finite squares of products, and so have sums of many of them.
+# Products of features up to this size are finite, with room for sums of many of them.
 LARGEST_FEATURE = 1e100
 # Platt's smoothing of the labels that a sigmoid is fitted to.
 SMOOTHING = 1.0
@@ -50,11 +50,11 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
     ----------
     loss : {"error", "f1", "f_beta", "precision_at_k", "recall_at_k", "break_even", "roc_area"} \
             or callable, default="f1"
-        The loss. Those by name are between 0 and 100, as in the paper, except for "error", which
-        is ``2 (b + c)`` and gives the ordinary SVM with twice this C. For "roc_area", loss and
-        constraint are both divided by ``positives * negatives / 100``, so that C is that number
-        times the paper's. A callable ``loss(a, b, c, d)`` gets arrays of true positives, false
-        positives, false negatives and true negatives. The search for its planes takes time and
+        The loss to train for. Losses by name are between 0 and 100, as in the paper. Only "error"
+        is ``2 (b + c)``, twice the number of errors, which gives the ordinary SVM with twice this
+        C. For "roc_area", loss and constraint are both divided by ``positives * negatives / 100``,
+        so that C is that number times the paper's. A callable ``loss(a, b, c, d)`` gets arrays of
+        true positives, false positives, false negatives and true negatives. It takes time and
         memory proportional to the square of the number of rows.
     C : float, default=1.0
         Penalty of the slack.
@@ -75,7 +75,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
     intercept_scaling : float, default=1.0
         Value of the constant feature; 0 for none.
     tol : float, default=1e-3
-        Relative gap between the value reached and a lower bound of the optimum at which to stop.
+        Training stops at this relative gap between the value reached and a lower bound of the optimum.
     max_iter : int, default=2000
         Largest number of cutting planes for each problem.
     cv : int, splitter, iterable of splits or None, default=None
@@ -256,8 +256,8 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         largest = largest_entry(X)
         if largest > LARGEST_FEATURE:
             raise ValueError(
-                f"The largest feature in X is {largest:.3g}, and products of such features overflow. Scale "
-                "the features, for example with sklearn.preprocessing.StandardScaler."
+                f"The largest feature in X is {largest:.3g}, which is too large to compute with in double "
+                "precision. Scale the features, for example with sklearn.preprocessing.StandardScaler."
             )
         return X, y
 
@@ -321,7 +321,10 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         return len(self.intercept_) == 1 and not self._multilabel
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class by the sign of the decision value, or the class of the largest of several values.
+        """Predict class labels, or several labels.
+
+        A row is positive if its decision value is above 0. With more than two classes, the class with
+        the largest decision value is predicted.
 
         Parameters
         ----------
@@ -340,7 +343,9 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[numbers])
 
     def predict_ranked(self, X: Any, k: int | None = None) -> NDArray[Any]:
-        """Predict the k rows of X with the highest decision values positive (equation 5 of Joachims 2005).
+        """Predict the k rows of X with the highest decision values as positive.
+
+        This is the prediction for the sample as a whole, equation 5 of Joachims 2005.
 
         Parameters
         ----------
@@ -358,17 +363,17 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If there are more than two classes, or k is larger than the number of rows of X.
+            If there are more than two classes, or k is not from 1 to the number of rows of X.
         """
         values = self._values(self._checked(X))
         if not (self._multilabel or self._binary):
             raise ValueError("predict_ranked needs two classes or several labels, not more than two classes.")
         given = self.k if k is None else k
+        if given is not None and not 1 <= given <= len(values):
+            raise ValueError(f"k={given} must be from 1 to the number of rows, {len(values)}.")
         sizes = np.rint(self._share * len(values)).astype(int) if given is None else [given] * values.shape[1]
         chosen = np.zeros(values.shape, dtype=int)
         for column, size in enumerate(sizes):
-            if not 1 <= max(1, size) <= len(values) or (given is not None and size < 1):
-                raise ValueError(f"k={size} must be from 1 to the number of rows, {len(values)}.")
             chosen[np.argsort(-values[:, column], kind="stable")[:size], column] = 1
         return chosen if self._multilabel else np.asarray(self.classes_[chosen[:, 0]])
 

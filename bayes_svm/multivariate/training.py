@@ -144,16 +144,21 @@ def train(
         results.append(result)
         predicted = k or int(weight @ positive)
         thresholds.append(_threshold(result.scores, weight, predicted) if loss.ranking else 0.0)
-    weights: Array = np.vstack([result.w for result in results])
-    constant = estimator.intercept_scaling
-    if not kernel.is_linear:
-        intercept = constant**2 * weights.sum(axis=1)
-    elif constant:
-        weights, intercept = weights[:, :-1], constant * weights[:, -1]
-    else:
-        intercept = np.zeros(len(weights))
     rows = None if kernel.is_linear or kernel.precomputed else X
+    weights, intercept = _weights_and_intercept(kernel, results, estimator.intercept_scaling)
     return Machines(kernel, rows, weights, intercept - np.array(thresholds)), results
+
+
+def _weights_and_intercept(
+    kernel: Kernel, results: list[CuttingPlaneResult], constant: float
+) -> tuple[Array, Array]:
+    """Weights of the features or rows, and the intercept that the constant feature gives."""
+    weights: Array = np.vstack([result.w for result in results])
+    if not kernel.is_linear:
+        return weights, constant**2 * weights.sum(axis=1)
+    if constant:
+        return weights[:, :-1], constant * weights[:, -1]
+    return weights, np.zeros(len(weights))
 
 
 def _products(kernel: Kernel, X: Any, constant: float) -> Products:

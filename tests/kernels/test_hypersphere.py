@@ -57,7 +57,7 @@ def test_no_squared_length_is_negative():
 @pytest.mark.parametrize("wrong", [{"gamma": "scale"}, {"kernel": "precomputed"}])
 def test_what_a_callable_cannot_know_is_refused(wrong):
     X, _ = noisy(n=5)
-    with pytest.raises(ValueError, match="gets two points only"):
+    with pytest.raises(ValueError, match="needs more than the points of one call"):
         HypersphereKernel(**wrong)(X, X)
 
 

@@ -67,7 +67,6 @@ def test_a_value_that_is_not_finite_names_the_kernel_and_its_parameters():
         Kernel("poly", gamma=2.0, degree=30, coef0=1.0)(X, X)
 
 
-@pytest.mark.filterwarnings("ignore:overflow")  # of which the error tells
 def test_a_diagonal_that_is_not_finite_names_the_kernel_too():
     with pytest.raises(ValueError, match=r"poly\(gamma=1, degree=30, coef0=0\) returned NaN or infinity"):
         Kernel("poly", gamma=1.0, degree=30).diagonal(np.full((1, 2), 1e30))

@@ -1,4 +1,4 @@
-"""Cutting planes against the exact ordinary machine, a slow solver, and each other."""
+"""Cutting planes compared with the exact ordinary machine and a slow solver."""
 
 import numpy as np
 import pytest

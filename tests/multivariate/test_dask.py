@@ -1,4 +1,4 @@
-"""Dask arrays on a cluster of two processes give the planes that arrays in memory give."""
+"""Dask arrays on a cluster of two processes give the same planes as arrays in memory."""
 
 import numpy as np
 import pytest

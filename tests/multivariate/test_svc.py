@@ -1,4 +1,4 @@
-"""MultivariateSVC: what it predicts, what it refuses, and what it says when it did not get there."""
+"""MultivariateSVC: predictions, errors and warnings."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Class similarity against a double loop over the pairs of rows."""
+"""Class similarity, compared with a double loop over pairs of rows."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from bayes_svm.similarity import class_similarity as similarity
 
 
 def slow(K, y, unbiased=True):
-    """Averages, W, B and CS by looking at one pair after the other."""
+    """Averages, W, B and CS from a loop over pairs."""
     classes = np.unique(y)
     H = np.zeros_like(K)
     for i in range(len(K)):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, count
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def planes_needed(
     planes = Planes.none(products)
     best, dual = lowest_of_bound(planes, products, loss, C)
     query = best
-    for number in range(1, max_iter + 1):  # noqa: B007
+    for number in count(1):
         vector = products.combined(query.c)
         planes.add(query.level, vector, products.dual(vector))
         query, lower = lowest_of_bound(planes, products, loss, C)
@@ -42,10 +42,10 @@ def planes_needed(
             best, query = _searched(products, loss, C, best, query, dual)
         else:
             best = min(best, query, key=lambda point: point.value)
-        if best.value - dual <= tol * best.value:
-            break
+        if best.value - dual <= tol * best.value or number == max_iter:
+            return number, abs(best.value - dual) / best.value
         planes.drop_idle()
-    return number, abs(best.value - dual) / best.value
+    raise AssertionError
 
 
 def _searched(
