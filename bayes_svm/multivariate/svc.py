@@ -23,7 +23,8 @@ from bayes_svm.multivariate.losses import LOSS_NAMES
 from bayes_svm.multivariate.tasks import task_of
 from bayes_svm.multivariate.training import Machines, Memory, left_out_values, train
 from bayes_svm.probability.calibration import fit_sigmoid
-from bayes_svm.probability.links import Link, class_log_odds, log_probabilities
+from bayes_svm.probability.link import Link
+from bayes_svm.probability.several import class_log_odds, log_probabilities
 from bayes_svm.utils.checks import checked_square, checked_weights
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array
