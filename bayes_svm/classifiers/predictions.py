@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.classifiers.parameters import SVCParameters
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.types import Array
@@ -108,7 +109,7 @@ class SVCPredictions(SVCParameters):
     @property
     def coef_(self) -> Array:
         """Weights of the features, for a linear kernel."""
-        if self.kernel != "linear":
+        if not Kernel(self.kernel).is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel.")
         check_is_fitted(self)
         return np.asarray(self.dual_coef_ @ self.support_vectors_)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from bayes_svm._core.matrix import block
 from bayes_svm.dual.problem import DualProblem, first_occurrences, is_convex
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.kernels.functions import Kernel, make_symmetric
+from bayes_svm.kernels.arrays import make_symmetric
 from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices
 

@@ -11,7 +11,7 @@ from scipy.linalg import cholesky, eigh, qr, solve_triangular
 
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out.order import content_rank
 from bayes_svm.probability.curvature import SHARPNESS, hinge_curvature
 from bayes_svm.probability.eigensystem import INDEFINITE, is_definite

@@ -97,5 +97,5 @@ def reader_of(link: Any, machine: Machine) -> Reader | None:
             "use link='sigmoid', or a callable kernel."
         )
     # The values of a linear machine are as uncertain as they are large, all along a ray.
-    tells_distance = machine.convex and not (kernel.precomputed or kernel.function == "linear")
+    tells_distance = machine.convex and kernel.tells_distance
     return None if needs is Needs.INFORMATION and not tells_distance else READERS.get(needs)

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
 from bayes_svm.metrics.confusion import MEASURES, Confusion
@@ -266,12 +267,12 @@ def _model(clf: Any, features: np.ndarray, labels: np.ndarray, settings: Setting
         for label, solution in zip(names if len(solutions) > 1 else names[1:], solutions, strict=True)
     )
     statuses, times = np.unique(np.asarray(clf.left_out_.status).astype(str), return_counts=True)
-    linear = settings.kernel == "linear"
+    takes_gamma = Kernel(settings.kernel).takes_gamma
     return Model(
         kernel=settings.kernel,
         C=float(settings.C),
-        gamma=None if linear else settings.gamma,
-        gamma_value=None if linear else _gamma_value(features, settings.gamma),
+        gamma=settings.gamma if takes_gamma else None,
+        gamma_value=_gamma_value(features, settings.gamma) if takes_gamma else None,
         n_features=features.shape[1],
         classes=tuple(ClassCount(name, int(n)) for name, n in zip(names, counts, strict=True)),
         n_support=len(clf.support_),

@@ -6,7 +6,7 @@ from sklearn.svm import SVC
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.curvature import hinge_curvature
 from bayes_svm.probability.eigensystem import Eigensystem
 from bayes_svm.probability.left_out_posterior import (
