@@ -21,6 +21,7 @@ __all__ = [
     "fitted_on_rows",
     "left_out_predictions",
     "left_out_proba",
+    "rows_for",
 ]
 
 
@@ -69,6 +70,11 @@ def fitted_on_rows(
     model = clone(estimator)
     X_part, y_part = _safe_split(model, X, y, rows)
     return model.fit(X_part, y_part, **_check_method_params(X, params, indices=rows))
+
+
+def rows_for(estimator: Any, X: Any, rows: NDArray[np.intp], train: NDArray[np.intp]) -> Any:
+    """Some rows, as a clone fitted on the rows ``train`` takes them: of a kernel matrix, their columns."""
+    return _safe_split(estimator, X, None, rows, train)[0]
 
 
 def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:
