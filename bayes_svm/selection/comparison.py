@@ -247,31 +247,14 @@ def compare_estimators(
         cv=cv,
         test_size=test_size,
         n_bootstrap=n_bootstrap,
-        delta=1 - confidence,
+        confidence=confidence,
         seed=int(check_random_state(random_state).randint(2**31 - 1)),
         n_jobs=n_jobs,
         verbose=verbose,
     )
-    estimates = []
-    for method, found, seconds in _run(task, methods):
-        ends = (
-            _proportion_interval(found.value, found.n, confidence, interval)
-            if task.scorer is None
-            else _mean_interval(found.scores, confidence)
-        )
-        estimates.append(
-            Estimate(
-                method=method,
-                value=found.value,
-                interval=ends,
-                n=found.n,
-                how=found.how,
-                fits=found.fits,
-                seconds=seconds,
-                bound=found.bound,
-                deviation=found.deviation,
-            )
-        )
+    estimates = [
+        _estimate(task, method, found, seconds, interval) for method, found, seconds in _run(task, methods)
+    ]
     measure = "error" if scoring is None else scoring if isinstance(scoring, str) else "score"
     return EstimateComparison(tuple(estimates), measure, confidence)
 
@@ -293,6 +276,26 @@ def _run(task: Task, methods: Sequence[str]) -> Iterator[tuple[str, Found, float
         except ValueError as error:
             raise ValueError(f"methods: {method!r} failed. {error}") from error
         yield method, found, time.perf_counter() - started
+
+
+def _estimate(task: Task, method: str, found: Found, seconds: float, interval: str) -> Estimate:
+    """What a method found, with its confidence interval."""
+    ends: tuple[float, float] | None
+    if task.scorer is None:
+        ends = _proportion_interval(found.value, found.n, task.confidence, interval)
+    else:
+        ends = _mean_interval(found.scores, task.confidence)
+    return Estimate(
+        method=method,
+        value=found.value,
+        interval=ends,
+        n=found.n,
+        how=found.how,
+        fits=found.fits,
+        seconds=seconds,
+        bound=found.bound,
+        deviation=found.deviation,
+    )
 
 
 def _check_options(

@@ -44,8 +44,8 @@ class Task:
         Share of the rows that the hold-out estimate tests on.
     n_bootstrap : int
         Number of bootstrap resamples.
-    delta : float
-        Probability that a bound does not hold.
+    confidence : float
+        Probability with which an interval covers, and a bound holds.
     seed : int
         Seed of the hold-out split and the resamples.
     n_jobs : int or None
@@ -61,7 +61,7 @@ class Task:
     cv: Any
     test_size: float
     n_bootstrap: int
-    delta: float
+    confidence: float
     seed: int
     n_jobs: int | None
     verbose: int
@@ -136,7 +136,7 @@ def training(task: Task) -> Found:
     found = _over_splits(task, [(rows, rows)], "tested on what it was trained on")
     if task.scorer is not None:
         return found
-    bound, note = training_bound(task.estimator, task.X, task.y, found.value, task.delta)
+    bound, note = training_bound(task.estimator, task.X, task.y, found.value, 1 - task.confidence)
     return found._replace(bound=bound, how=f"{found.how}; {note}")
 
 
@@ -149,7 +149,7 @@ def hold_out(task: Task) -> Found:
     found = _over_splits(task, splits, f"one split, {100 * task.test_size:g} % tested")
     if task.scorer is not None:
         return found
-    bound = found.value + hoeffding_bound(found.n, task.delta)
+    bound = found.value + hoeffding_bound(found.n, 1 - task.confidence)
     return found._replace(bound=bound, deviation=hold_out_deviation(found.n))
 
 
