@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -12,7 +13,7 @@ import sklearn
 __all__ = ["warn"]
 
 LIBRARIES = tuple(
-    f"{folder}/"
+    f"{folder}{os.sep}"
     for folder in (Path(__file__).parents[1], Path(joblib.__file__).parent, Path(sklearn.__file__).parent)
 )
 
