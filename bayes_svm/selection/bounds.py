@@ -63,7 +63,7 @@ def training_bound(
     """
     if len(np.unique(y)) > 2:
         return None, "no bound: the VC dimension is for two classes"
-    # A BayesSVC decides by its probabilities, which is not the sign of a decision value.
+    # A BayesSVC is none: it predicts by its probabilities, not by the sign of the decision value.
     if not isinstance(estimator, SVC):
         return None, "no bound: the VC dimension is known for an SVC only"
     if not isinstance(estimator.kernel, str) or estimator.kernel not in VC_DIMENSIONS:

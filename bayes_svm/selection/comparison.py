@@ -33,9 +33,9 @@ BOOTSTRAPS: dict[str, Callable[[Task, Resamples], Found]] = {
     "bootstrap": bias_corrected,
     "632+": plus_632,
 }
-# All of them, in the order in which they are shown.
+# All methods, in the order in which they are shown.
 METHODS = ("training", "hold_out", "k_fold", "bootstrap", "632+", "leave_one_out")
-# From the name of an interval to statsmodels' name.
+# The name of each interval in statsmodels.
 INTERVALS = {"wilson": "wilson", "clopper-pearson": "beta"}
 
 

@@ -18,7 +18,7 @@ __all__ = ["log_shares", "pooled", "stacking_weights"]
 PRIOR = 1.0
 # A model is dropped if its weight is below this share of the largest.
 NEGLIGIBLE = 0.1
-# Limit of Newton steps.
+# Largest number of Newton steps.
 MAX_STEPS = 200
 # Newton's method ends when half of the squared decrement, per unit of sample weight, is below this.
 CONVERGED = 1e-9

@@ -164,7 +164,7 @@ def left_out(task: Task) -> Found:
     if isinstance(task.estimator, SVC):
         found = leave_one_out(clone(task.estimator), task.X, task.y, n_jobs=task.n_jobs)
     elif isinstance(task.estimator, BayesSVC):
-        # What it predicts is not the sign of the decision value: its own fit knows it.
+        # It predicts by its probabilities, not by the sign of the decision value.
         model = clone(task.estimator).set_params(leave_out="rows", n_jobs=task.n_jobs)
         found = model.fit(task.X, task.y).left_out_
     elif task.scorer is not None:
