@@ -42,10 +42,10 @@ OF_AN_ESTIMATOR = {
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (None, "estimator=None is no scikit-learn estimator: give one"),
-        ("SVC", "estimator='SVC' is no scikit-learn estimator"),
-        (SVC, r"estimator is the class SVC: give an instance, SVC\(\) say"),
-        (BayesSVC, r"estimator is the class BayesSVC: give an instance, BayesSVC\(\) say"),
+        (None, "estimator=None is not a scikit-learn estimator: give one"),
+        ("SVC", "estimator='SVC' is not a scikit-learn estimator"),
+        (SVC, r"estimator is the class SVC: give an instance, such as SVC\(\)"),
+        (BayesSVC, r"estimator is the class BayesSVC: give an instance, such as BayesSVC\(\)"),
     ],
 )
 def test_what_is_no_estimator(call, estimator, message):
@@ -239,7 +239,7 @@ def evidence_or_refusal(svc, features):
         (
             lambda: BayesSVC(class_weight={1: "a"}).fit(X, Y),
             ValueError,
-            r"class_weight\[1\]='a' is no weight",
+            r"class_weight\[1\]='a' is not a weight",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Warnings that name the line of the user's that led to them."""
+"""Warnings that point to the line of the user's code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ LIBRARIES = tuple(
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the innermost line that is neither here nor in what this package is called through."""
+    """Warn at the innermost line outside this package, joblib and scikit-learn.
+
+    Parameters
+    ----------
+    message : str
+        Text of the warning.
+    category : type of Warning, default=UserWarning
+        Class of the warning.
+    """
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(LIBRARIES):
         level, frame = level + 1, frame.f_back
