@@ -1,4 +1,4 @@
-"""Dask arrays as training data: what is asked of them, and products computed on the workers."""
+"""Dask arrays as training data: checks, and products that the workers compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two products in which a cutting-plane method uses its data, for every kind of data in memory."""
+"""Training data in memory, and the two products in which a cutting-plane method uses it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from scipy.sparse import issparse
 from bayes_svm.utils.types import Array
 
 __all__ = ["FeatureProducts", "KernelProducts", "LinearProducts", "Products"]
-
 
 # A sum over fewer than this share of the rows of a CSR matrix is faster with these rows taken out.
 FEW = 0.1

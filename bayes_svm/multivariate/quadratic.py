@@ -45,16 +45,17 @@ def solve_simplex_qp(gram: Array, level: Array, C: float, start: Array | None = 
     -----
     What is left of C becomes the coefficient of one more element, for which G and the linear part
     are 0. The coefficients then sum to C, and a constant added to all of G only shifts the
-    objective. As in Wolfe's nearest-point algorithm (Mathematical Programming 11, 1976), G with
-    that constant stays non-singular on the free elements, those with a coefficient above 0. If an
-    element that enters makes it singular, the objective grows along the null direction without
-    bound, and the step ends where the coefficient of another element becomes 0, which leaves.
+    objective. Elements with a coefficient above 0 are free. As in Wolfe's nearest-point algorithm
+    (Mathematical Programming 11, 1976), G with that constant is kept non-singular on the free
+    elements. If an element that enters makes it singular, the objective grows without bound along
+    the null direction. The step along it ends where the coefficient of another element becomes 0,
+    and that element leaves.
     """
     face = _Simplex.of(gram, level, C, start)
     free = np.flatnonzero(face.alpha)
     solved = False
     for _ in range(100 * (len(level) + 1)):
-        reduced = face.rising()
+        reduced = face.gradient()
         entering = int(np.argmax(reduced))
         multiplier = float(face.alpha @ reduced) / C
         scale = float(np.abs(face.linear).max() + np.abs(face.linear - reduced).max())
@@ -96,6 +97,7 @@ class _Simplex:
 
     @classmethod
     def of(cls, gram: Array, level: Array, C: float, start: Array | None) -> _Simplex:
+        """The problem of :func:`solve_simplex_qp` at its starting point."""
         size = len(level) + 1
         full = np.zeros((size, size))
         full[1:, 1:] = gram
@@ -112,7 +114,7 @@ class _Simplex:
         scaled /= root[:, None]
         return cls(full, np.concatenate([[0.0], level]), C, alpha, root, scaled)
 
-    def rising(self) -> Array:
+    def gradient(self) -> Array:
         """Gradient of the objective, shape (n + 1,)."""
         return np.asarray(self.linear - self.full @ self.alpha)
 
@@ -120,12 +122,12 @@ class _Simplex:
         """Move to the maximum over the given free elements, and return those that are still free there."""
         alpha = self.alpha
         while True:
-            rising, root = self.rising()[free], self.root[free]
+            gradient, root = self.gradient()[free], self.root[free]
             part = self.scaled[np.ix_(free, free)]
-            direction = _newton_direction(part, root, rising)
+            direction = _newton_direction(part, root, gradient)
             bounded = direction is not None
             if direction is None:
-                direction = _null_direction(part, root, rising)
+                direction = _null_direction(part, root, gradient)
             elif np.all(alpha[free] + direction > 0):
                 alpha[free] += direction
                 alpha[free] *= self.C / alpha[free].sum()
@@ -142,19 +144,19 @@ class _Simplex:
             alpha[free] *= self.C / alpha[free].sum()
 
 
-def _newton_direction(part: Array, root: Array, rising: Array) -> Array | None:
+def _newton_direction(part: Array, root: Array, gradient: Array) -> Array | None:
     """Direction of sum 0 to the maximum without sign constraints, or None if that is not unique."""
     factor, failed = dpotrf(part, lower=True, overwrite_a=False)
     if failed or factor.diagonal().min() ** 2 <= SINGULAR:
         return None
-    solved, _ = dpotrs(factor, np.column_stack([rising / root, 1.0 / root]), lower=True)
-    of_rising, of_ones = (solved / root[:, None]).T
-    return np.asarray(of_rising - of_rising.sum() / of_ones.sum() * of_ones)
+    solved, _ = dpotrs(factor, np.column_stack([gradient / root, 1.0 / root]), lower=True)
+    of_gradient, of_ones = (solved / root[:, None]).T
+    return np.asarray(of_gradient - of_gradient.sum() / of_ones.sum() * of_ones)
 
 
-def _null_direction(part: Array, root: Array, rising: Array) -> Array:
+def _null_direction(part: Array, root: Array, gradient: Array) -> Array:
     """Direction of sum 0 without curvature along which the objective does not fall."""
     _, vectors = np.linalg.eigh(part)
     direction = vectors[:, 0] / root
     direction -= direction.mean()
-    return np.asarray(direction if rising @ direction >= 0 else -direction)
+    return np.asarray(direction if gradient @ direction >= 0 else -direction)

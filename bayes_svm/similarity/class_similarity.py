@@ -27,10 +27,9 @@ from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["ClassSimilarity", "angle_slopes", "class_similarity", "row_panels"]
 
-
-# Every thread holds this many rows and columns of kernel values at a time, which stay in the cache.
+# Every thread holds kernel values between this many rows at a time, which stay in the cache.
 PANEL = 512
-# A cosine may exceed 1 by this much, which passes for rounding.
+# A cosine may exceed 1 by this much through rounding.
 ROUNDING = 1e-8
 
 

@@ -45,6 +45,32 @@ def test_diagonal_of_a_precomputed_kernel_is_refused():
         Kernel("precomputed").diagonal(np.eye(3))
 
 
+@pytest.mark.parametrize(
+    ("function", "linear", "gamma", "distance", "definite"),
+    [
+        ("linear", True, False, False, True),
+        ("poly", False, True, True, True),
+        ("rbf", False, True, True, True),
+        ("sigmoid", False, True, True, False),
+        ("precomputed", False, False, False, False),
+        (dot, False, False, True, False),
+    ],
+)
+def test_a_kernel_knows_its_properties(function, linear, gamma, distance, definite):
+    kernel = Kernel(function, **PARAMETERS)
+    assert kernel.is_linear == linear
+    assert kernel.takes_gamma == gamma
+    assert kernel.tells_distance == distance
+    assert kernel.positive_semidefinite == definite
+    assert kernel.precomputed == (function == "precomputed")
+    assert kernel.is_callable == callable(function)
+
+
+@pytest.mark.parametrize(("degree", "coef0"), [(2.5, 1.0), (3, -0.1)])
+def test_some_polynomials_are_not_positive_semidefinite(degree, coef0):
+    assert not Kernel("poly", degree=degree, coef0=coef0).positive_semidefinite
+
+
 @pytest.mark.parametrize("max_bytes", [1, 8 * 5 * 4, 2**26])
 def test_blocks_put_together_are_the_whole(max_bytes):
     X, _ = noisy(n=23)
