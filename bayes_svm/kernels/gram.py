@@ -250,9 +250,3 @@ class KernelMatrix:
             values, place = self.require(new)
             self._smallest[new] = matrix.smallest_of_rows(values, place[new])
         return np.asarray(self._smallest[points])
-
-    def sums_of(self, points: Indices) -> Array:
-        """Sum of the values in the row of each point, shape (n_rows,)."""
-        values, place = self.require(points)
-        sums: Array = matrix.sums_of_rows(values, place[points])
-        return sums

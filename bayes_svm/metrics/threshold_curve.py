@@ -84,11 +84,6 @@ class ThresholdCurve:
         return self.tp / self.tp[0]
 
     @property
-    def false_positive_rate(self) -> Array:
-        """``fp / (fp + tn)``, decreasing to 0."""
-        return self.fp / self.fp[0]
-
-    @property
     def positive_rate(self) -> Array:
         """Share of points decided positive, decreasing to 0."""
         return (self.tp + self.fp) / (self.tp[0] + self.fp[0])

@@ -119,7 +119,7 @@ def test_curve_is_scikit_learns():
     np.testing.assert_allclose(curve.recall, recall, atol=1e-12)
     np.testing.assert_array_equal(curve.thresholds, thresholds)
     fpr, tpr, _ = metrics.roc_curve(y, values, sample_weight=weight, drop_intermediate=False)
-    np.testing.assert_allclose(curve.false_positive_rate[::-1], fpr, atol=1e-12)
+    np.testing.assert_allclose(curve.fp[::-1] / curve.fp[0], fpr, atol=1e-12)
     np.testing.assert_allclose(curve.recall[::-1], tpr, atol=1e-12)
 
 

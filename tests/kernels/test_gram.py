@@ -50,7 +50,6 @@ def test_everything_is_that_of_the_whole_matrix(kernel, convert):
     close(matrix.product(weights), expected @ weights)
     close(matrix.largest_sum(weights), (np.abs(expected) @ np.abs(weights)).max())
     close(matrix.smallest_of(columns), expected[columns].min(axis=1))
-    close(matrix.sums_of(columns), expected[columns].sum(axis=1))
     close(matrix.rows(columns), expected[columns])
     close(matrix.take(rows).whole(), expected[np.ix_(rows, rows)])
     close(matrix.whole(), expected)
