@@ -35,12 +35,15 @@ class Eigensystem:
         lambda.
     error : float
         Largest relative error of a variance due to the eigenvalues left out.
+    rounding : float
+        Eigenvalues up to this are rounding.
     """
 
     values: Array
     directions: Array
     lam: float
     error: float
+    rounding: float = 0.0
 
     @classmethod
     def of(cls, gram: Array, curvature: Array, lam: float, tolerance: float = 0.0) -> Eigensystem:
@@ -70,7 +73,7 @@ class Eigensystem:
         kept = np.flatnonzero(values > max(tolerance * lam, rounding))[::-1]
         dropped = float(values[: len(values) - len(kept)].max(initial=0.0))
         directions = root[:, None] * vectors[:, kept] / np.sqrt(values[kept])
-        return cls(values[kept], directions, lam, max(dropped, 0.0) / lam)
+        return cls(values[kept], directions, lam, max(dropped, 0.0) / lam, rounding)
 
     @property
     def n_parameters(self) -> float:
