@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm.dual.machine import Machine
@@ -27,6 +26,7 @@ from bayes_svm.utils.checks import (
     row_bounds,
     with_narrow_indices,
 )
+from bayes_svm.utils.scikit_learn import HasMethods, Interval, StrOptions
 
 __all__ = ["SVCParameters"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 
+from bayes_svm.utils.scikit_learn import BaseSearchCV
 from bayes_svm.utils.types import Array
 
 __all__ = ["Answers", "answers", "confidence_of"]

@@ -7,17 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import assert_all_finite, get_tags, indexable
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision.answers import Answers, answers
 from bayes_svm.decision.labels import default_reject_label, labels_with_rejection
@@ -25,6 +19,15 @@ from bayes_svm.decision.unseen import fit_and_answer
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, guaranteed_threshold, risk_coverage_curve
 from bayes_svm.utils.checks import checked_labels, checked_weights
 from bayes_svm.utils.metaestimators import check_instance, fit_parameters
+from bayes_svm.utils.scikit_learn import (
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    fit_context,
+    num_samples,
+    routing_enabled,
+)
 from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["RejectOptionClassifier"]
@@ -177,7 +180,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
         """Fit the classifier and choose the threshold.
 
@@ -210,7 +213,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         X, _ = indexable(X, labels)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
-        weight = np.ones(_num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
+        weight = np.ones(num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
         found = fit_and_answer(
             self.estimator,
             X,
@@ -307,7 +310,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _routed(self, sample_weight: ArrayLike | None, params: dict[str, Any]) -> tuple[dict, dict]:
         """Parameters of the estimator's ``fit`` and of the splitter."""
-        if _routing_enabled():
+        if routing_enabled():
             given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
             routed = process_routing(self, "fit", **given)
             return routed.estimator.fit, routed.splitter.split if hasattr(self.cv, "split") else {}

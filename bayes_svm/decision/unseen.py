@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit, check_cv
-from sklearn.utils._param_validation import RealNotInt
-from sklearn.utils.metadata_routing import _routing_enabled
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision.answers import Answers, answers, confidence_of
 from bayes_svm.utils.metaestimators import fitted_on_rows, left_out_predictions, left_out_proba
+from bayes_svm.utils.scikit_learn import RealNotInt, routing_enabled, safe_split
 from bayes_svm.utils.types import Indices
 
 __all__ = ["UnseenAnswers", "fit_and_answer"]
@@ -117,7 +115,7 @@ def _hold_out(
         split = StratifiedGroupKFold(max(2, round(1 / share)), shuffle=True, random_state=seed)
     train, test = next(split.split(np.zeros(len(y)), y, groups))
     fitted = fitted_on_rows(estimator, X, y, train, fit_params)
-    X_test, _ = _safe_split(fitted, X, y, test, train)
+    X_test, _ = safe_split(fitted, X, y, test, train)
     return UnseenAnswers(fitted, "held-out", answers(fitted, X_test), test)
 
 
@@ -132,7 +130,7 @@ def _cross_validate(
     """Answer every row by a clone trained without its fold; the estimator itself is fitted to all rows."""
     predicted, confidence = y.copy(), np.full(len(y), np.nan)
     groups = _groups_of(fit_params)
-    if groups is not None and (isinstance(cv, Integral) or not _routing_enabled()):
+    if groups is not None and (isinstance(cv, Integral) or not routing_enabled()):
         cv = StratifiedGroupKFold(int(cv)) if isinstance(cv, Integral) else cv
         split_params = {"groups": groups}
     for train, test in check_cv(cv, y, classifier=True).split(X, y, **split_params):
@@ -142,7 +140,7 @@ def _cross_validate(
                 "such as StratifiedGroupKFold."
             )
         model = fitted_on_rows(estimator, X, y, train, fit_params)
-        X_test, _ = _safe_split(model, X, y, test, train)
+        X_test, _ = safe_split(model, X, y, test, train)
         predicted[test], confidence[test] = answers(model, X_test)
     if np.isnan(confidence).any():
         raise ValueError("cv must predict every point: use a splitter whose test sets cover all rows.")

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm.kernels.hypersphere import inverse_lengths
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.scikit_learn import fit_context
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["AggregationKernel", "AggregationTransformer"]
@@ -232,7 +233,7 @@ class AggregationTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         tags.input_tags.categorical = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the values of every column, and keep the rows as codes.
 

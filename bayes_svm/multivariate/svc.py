@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -26,6 +25,7 @@ from bayes_svm.probability.calibration import fit_sigmoid
 from bayes_svm.probability.link import Link
 from bayes_svm.probability.several import class_log_odds, log_probabilities
 from bayes_svm.utils.checks import checked_square, checked_weights
+from bayes_svm.utils.scikit_learn import Interval, StrOptions, fit_context
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array
 
@@ -191,7 +191,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_label = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train one machine for each problem.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.utils._optional_dependencies import check_matplotlib_support
+from bayes_svm.utils.scikit_learn import check_matplotlib_support
 
 __all__ = ["Display"]
 

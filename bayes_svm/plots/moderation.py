@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils._optional_dependencies import check_matplotlib_support
-from sklearn.utils._set_output import _get_adapter_from_container
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm.utils.scikit_learn import check_matplotlib_support, get_adapter_from_container
 from bayes_svm.utils.types import Array
 
 __all__ = ["ModerationDisplay"]
@@ -123,7 +122,7 @@ class ModerationDisplay:
         xx0, xx1 = np.meshgrid(*(np.linspace(*end, grid_resolution) for end in ends))
         plane: Any = np.column_stack([xx0.ravel(), xx1.ravel()])
         if hasattr(X, "columns"):
-            plane = _get_adapter_from_container(X).create_container(plane, plane, columns=X.columns)
+            plane = get_adapter_from_container(X).create_container(plane, plane, columns=X.columns)
         labels = None if y is None else np.asarray(column_or_1d(y))
         if labels is not None:
             check_consistent_length(points, labels)

@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import column_or_1d, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.probability.several import normalised_log_odds
@@ -24,6 +23,7 @@ from bayes_svm.selection.told import crossed_proba, first_best, told_of_choice, 
 from bayes_svm.selection.trials import Data, Parameters, Trial, last_step, try_same_kernel
 from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.metaestimators import check_instance, decided
+from bayes_svm.utils.scikit_learn import HasMethods, Interval, StrOptions, fit_context
 from bayes_svm.utils.types import Array
 
 __all__ = ["BayesSVCSearch"]
@@ -192,7 +192,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.pairwise = inner.input_tags.pairwise
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:

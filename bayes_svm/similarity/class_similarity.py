@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from bayes_svm.kernels.aggregation import AggregationKernel
 from bayes_svm.kernels.arrays import largest_entry, make_symmetric
@@ -22,6 +21,7 @@ from bayes_svm.kernels.hypersphere import inverse_lengths
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.similarity.pairs import LabelledRows, PairMasses
 from bayes_svm.utils.checks import checked_square, checked_weights, encode_classes, with_narrow_indices
+from bayes_svm.utils.scikit_learn import Interval, StrOptions, validate_params
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices, Mask
 

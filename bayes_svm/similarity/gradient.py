@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils._param_validation import Interval, validate_params
 
 from bayes_svm.kernels.aggregation import AggregationKernel, checked_codes
 from bayes_svm.kernels.gamma import resolve_gamma
@@ -20,6 +19,7 @@ from bayes_svm.kernels.hypersphere import GaussianKernel, inverse_lengths
 from bayes_svm.similarity.class_similarity import angle_slopes, row_panels
 from bayes_svm.similarity.pairs import LabelledRows
 from bayes_svm.utils.checks import checked_weights, encode_classes
+from bayes_svm.utils.scikit_learn import Interval, validate_params
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.utils.scikit_learn import check_sample_weight
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = [
@@ -160,7 +160,7 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> Array:
     ValueError
         If a weight is not finite or negative, if all are zero, or if there is not one for each row of X.
     """
-    weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    weight = np.asarray(check_sample_weight(sample_weight, X, dtype=np.float64))
     if np.any(weight < 0):
         raise ValueError("sample_weight holds negative values: weights must be at least 0.")
     if not np.any(weight > 0):

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _check_method_params, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
+
+from bayes_svm.utils.scikit_learn import check_method_params, safe_split
 
 __all__ = [
     "check_instance",
@@ -73,13 +74,13 @@ def fitted_on_rows(
     Of a kernel matrix it gets the rows and the columns.
     """
     model = clone(estimator)
-    X_part, y_part = _safe_split(model, X, y, rows)
-    return model.fit(X_part, y_part, **_check_method_params(X, params, indices=rows))
+    X_part, y_part = safe_split(model, X, y, rows)
+    return model.fit(X_part, y_part, **check_method_params(X, params, indices=rows))
 
 
 def rows_for(estimator: Any, X: Any, rows: NDArray[np.intp], train: NDArray[np.intp]) -> Any:
     """Some rows, for a clone fitted on the rows ``train``: of a kernel matrix, the columns ``train``."""
-    return _safe_split(estimator, X, None, rows, train)[0]
+    return safe_split(estimator, X, None, rows, train)[0]
 
 
 def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:
