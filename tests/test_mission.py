@@ -18,8 +18,11 @@ from bayes_svm import (
 )
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.probability.calibration import SigmoidLink
-from bayes_svm.probability.links import KwokLink, ModeratedLink
-from bayes_svm.probability.posterior import Eigensystem, hinge_curvature, posterior_of
+from bayes_svm.probability.curvature import hinge_curvature
+from bayes_svm.probability.eigensystem import Eigensystem
+from bayes_svm.probability.kwok import KwokLink
+from bayes_svm.probability.moderated import ModeratedLink
+from bayes_svm.probability.posterior import posterior_of
 
 
 def test_the_mission_from_one_fit():
@@ -97,6 +100,4 @@ def test_the_posterior_of_a_fit_is_that_of_its_machine(C):
     X, y = noisy()
     model = BayesSVC(C=C).fit(X, y)
     machine, (solution,) = machine_of(model, X, y)
-    np.testing.assert_allclose(
-        posterior_of(machine, machine.problem(0), solution, C).variance(X), model.posterior_variance(X)
-    )
+    np.testing.assert_allclose(posterior_of(machine, solution, C).variance(X), model.posterior_variance(X))

@@ -65,13 +65,13 @@ def recorded(ends: dict[int, np.ndarray]) -> Callable[..., Any]:
     """The package's check of the paths' ends, which also leaves the coefficients in ``ends``."""
     verify = path_module.verify
 
-    def verify_and_keep(base: Any, rows: Any, removals: Any, cases: Any, reached: Any, cross: Any) -> Any:
+    def verify_and_keep(base: Any, rows: Any, removals: Any, moves: Any, reached: Any) -> Any:
         for path, point in enumerate(removals.points):
             beta = base.exact_beta.copy()
             beta[rows.tableau.rows] += reached.changes[path]
             beta[point] = base.problem.label[point] * removals.rest[path]
             ends[int(point)] = beta
-        return verify(base, rows, removals, cases, reached, cross)
+        return verify(base, rows, removals, moves, reached)
 
     return verify_and_keep
 
@@ -79,12 +79,12 @@ def recorded(ends: dict[int, np.ndarray]) -> Callable[..., Any]:
 def task(data: str, name: str, kernel: str, C: float) -> Task:
     X, y = first_split(data, name)
     estimator = SVC(C=C, kernel=kernel, gamma=1.0 / X.shape[1])
-    machine, [solution] = machine_of(estimator, X, y)
+    _, [solution] = machine_of(estimator, X, y)
     ends: dict[int, np.ndarray] = {}
     with mock.patch.object(path_module, "verify", recorded(ends)):
         path = leave_one_out(estimator, X, y)
     retrained = leave_one_out(estimator, X, y, method="retrain")
-    return Task(gram_of(X, kernel), y, C, machine.problem(0), solution, path, retrained, ends)
+    return Task(gram_of(X, kernel), y, C, solution.problem, solution, path, retrained, ends)
 
 
 def check_ends_anew(case: Task) -> tuple[float, float]:

@@ -9,14 +9,16 @@ import numpy as np
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from bayes_svm._core.certify import CHECKED, Found
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out import whole_readings
 from bayes_svm.leave_one_out.cases import rows_alone
-from bayes_svm.leave_one_out.certified import Signs, leave_out_signs
-from bayes_svm.leave_one_out.methods import Plan, Readings, Wanted, read_parts
+from bayes_svm.leave_one_out.certified import leave_out_signs, proven
+from bayes_svm.leave_one_out.methods import Wanted, iterate_parts
+from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.threads import one_blas_thread
 from validation._common import SETS, Page, first_split, geometric_mean, parse, parser_for, short, table
@@ -105,42 +107,42 @@ def timed(call: Callable[[], object], repeats: int) -> tuple[float, object]:
 
 def one_model(X: np.ndarray, y: np.ndarray, parameters: dict, repeats: int) -> dict:
     """Times, columns and signs of all ways on one problem."""
-    machine, solutions = machine_of(SVC(**parameters), X, y, None)
-    problem, solution = machine.problem(0), solutions[0]
-    points, rest = cases_of(machine, problem)
-    path_seconds, readings = timed(lambda: path_of(machine, problem, solution), repeats)
-    signs_seconds, signs = timed(lambda: path_of(machine, problem, solution, sign_only=True), repeats)
+    machine, [solution] = machine_of(SVC(**parameters), X, y, None)
+    points, rest = cases_of(machine, solution.problem)
+    path_seconds, readings = timed(lambda: path_of(machine, solution), repeats)
+    signs_seconds, signs = timed(lambda: path_of(machine, solution, sign_only=True), repeats)
     values = readings.values
     wrong, result = {}, {"path": path_seconds, "path, signs": signs_seconds, "cases": len(points)}
     result["path, signs wrong"] = int(np.sum((signs.signs > 0) != (readings.values > 0)))
     for name, proof in (("warm", False), ("certified", True)):
         result[name], signs = timed(
-            lambda proof=proof: leave_out_signs(problem, solution, points, rest, proof=proof), repeats
+            lambda proof=proof: leave_out_signs(solution, points, rest, proof=proof), repeats
         )
         wrong[name] = (signs.values > 0) != (values[points] > 0)
-        result.update(counts(name, signs, wrong[name]))
-    result["wrong proven"] = int(np.sum(wrong["certified"] & signs.proven))
-    result["ended by proof"] = int(np.sum(signs.proven & ~signs.checked))
+        proved = proven(signs, solution.problem)
+        result.update(counts(name, signs, wrong[name], proved))
+    result["wrong proven"] = int(np.sum(wrong["certified"] & proved))
+    result["ended by proof"] = int(np.sum(proved & (signs.outcomes != CHECKED)))
     return result
 
 
-def path_of(
-    machine: Machine, problem: DualProblem, solution: DualSolution, sign_only: bool = False
-) -> Readings:
+def path_of(machine: Machine, solution: DualSolution, sign_only: bool = False) -> Outcomes:
     """What each of the problem's points reads without one copy of a row of its own."""
-    leaving, nowhere = rows_alone(machine), np.empty((0, len(problem.label)))
-    whole = whole_readings(machine, solution, nowhere).take(leaving.part_row)
-    wanted = Wanted(n_jobs=1, sign_only=sign_only)
-    parts = read_parts(problem, solution, whole, Plan.of(problem, leaving), wanted)
-    return parts.take(np.argsort(problem.group[leaving.part_row], kind="stable"))
+    leaving = rows_alone(machine)
+    parts = whole_readings(machine, solution).take(leaving.part_row, leaving.part_row)
+    nowhere, wanted = np.empty((0, len(solution.beta))), Wanted(n_jobs=1, sign_only=sign_only)
+    for some, outcomes, _ in iterate_parts(machine, solution, leaving, wanted, nowhere):
+        parts.put_rows(some, outcomes)
+    order = np.argsort(solution.problem.group[leaving.part_row], kind="stable")
+    return parts.take(order, order)
 
 
-def counts(name: str, signs: Signs, wrong: np.ndarray) -> dict:
+def counts(name: str, signs: Found, wrong: np.ndarray, proved: np.ndarray) -> dict:
     return {
         f"{name} columns": int(signs.columns.sum()),
         f"{name} wrong": int(wrong.sum()),
-        "open": int(np.sum(~signs.checked)),
-        "stopped": int(np.sum((signs.violation > 1e-3) & ~signs.proven)),
+        "open": int(np.sum(signs.outcomes != CHECKED)),
+        "stopped": int(np.sum((signs.violation > 1e-3) & ~proved)),
     }
 
 

@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 from bayes_svm import BayesSVC
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, solve
-from bayes_svm.kernels.functions import Kernel
-from bayes_svm.probability.links import ClippedLink, HingeLink, KwokLink
+from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.probability.kwok import ClippedLink, HingeLink, KwokLink
 from bayes_svm.probability.posterior import Posterior, posterior_of
 from validation._common import Page, parse, parser_for, table
 from validation._common import progress as say
@@ -74,7 +74,7 @@ def outputs(
         used = np.flatnonzero(beta)
         for part, cross in machine.kernel.blocks(X, machine.X[used], used):
             values[part, k] = cross @ beta[used] + solution.intercept
-        posterior: Posterior = posterior_of(machine, machine.problem(k), solution, C, max_rows=max_rows)
+        posterior: Posterior = posterior_of(machine, solution, C, max_rows=max_rows)
         variance[:, k] = posterior.variance(X)
     return values, variance
 

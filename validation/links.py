@@ -23,7 +23,9 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC
-from bayes_svm.probability.links import class_log_odds, fit_links, log_probabilities
+from bayes_svm.probability.link import LinkData
+from bayes_svm.probability.links import fit_links
+from bayes_svm.probability.several import class_log_odds, log_probabilities
 from validation._common import Page, geometric_mean, parse, parser_for, table
 from validation._common import progress as say
 from validation._sets import ida_split
@@ -153,7 +155,9 @@ def ours(X: np.ndarray, y: np.ndarray, parameters: dict[str, Any], at: np.ndarra
         link = IsotonicRegression(out_of_bounds="clip") if name == "isotonic" else name
         links = quiet(
             lambda link=link: fit_links(
-                link, moderated.left_out_decision_values_, (y > 0).astype(int), weight, moderated.smoothing
+                link,
+                LinkData(moderated.left_out_decision_values_, (y > 0).astype(int), weight),
+                moderated.smoothing,
             )
         )
         found[name] = np.exp(log_probabilities(class_log_odds(links, values, None)))[:, 1]

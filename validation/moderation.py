@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC
-from bayes_svm.probability.links import class_log_odds, log_probabilities
+from bayes_svm.probability.several import class_log_odds, log_probabilities
 from validation._common import SETS, Page, parse, parser_for, table
 from validation._common import progress as say
 from validation._sets import CHOSEN_ON, IMBALANCED, binary_set, cells, drawn, halves_of, log_loss_of

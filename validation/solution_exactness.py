@@ -60,7 +60,7 @@ def measure(data: str, name: str, kernel: str, C: float, max_iter: int) -> dict:
         X, y, gram, SVC(C=C, kernel=kernel, gamma=gamma, tol=1e-10, max_iter=max_iter, shrinking=False)
     )
     row = [
-        name, f"{C:g}", len(y), len(solution.label), solution.n_free, solution.n_bounded,
+        name, f"{C:g}", len(y), len(solution.problem.label), solution.n_free, solution.n_bounded,
         solution.smo_steps, solution.pivots, short(measured.residual), short(measured.gap),
         short(usual.residual), short(usual.gap), short(tight.residual), short(tight.gap),
         "yes" if converged else "no",

@@ -92,7 +92,8 @@ def times_of(X: np.ndarray, y: np.ndarray, C: float, repeats: int) -> list[float
     """Seconds of leaving out rows and strata, and of the whole fit with either."""
     options = {"C": C, "gamma": 1.0 / X.shape[1]}
     with threadpool_limits(1):
-        machine, solutions = machine_of(SVC(**options), X, y)
+        machine, made = machine_of(SVC(**options), X, y)
+        solutions = list(made)
         alone = [
             seconds(partial(read_machine, machine, solutions, leaving(machine), Wanted()), repeats)
             for leaving in (rows_alone, strata)

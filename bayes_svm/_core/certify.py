@@ -62,14 +62,20 @@ class Bounds(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What was found, one entry for each case."""
+    """Signs of decision values at points left out, one entry for each case.
+
+    The sign of a value is the answer. The value itself is that of the machine at which the solver stopped,
+    and exact only where the coefficients do not change. Nothing is kept from one case to the next.
+    """
 
     values: Array
-    outcomes: Numbers
-    violation: Array
-    gap: Array
+    outcomes: Numbers  # UNPROVEN, PROVEN by the solver, or CHECKED: the sufficiency checks alone decided
+    violation: Array  # of optimality where the solver stopped; 0 where nothing was solved
+    gap: Array  # duality gap there, relative to the dual value; 0 where nothing was solved
+    # Columns of the kernel matrix: that of the point for the check, one for each step of the bound, two for
+    # each pair; those of the step just before are not counted again.
     columns: Numbers
-    steps: Numbers
+    steps: Numbers  # moves of pairs, and steps of the bound
     effort: Array  # in moves of a pair
     rival: Array  # the same without a proof, as far as that was tried
 

@@ -64,17 +64,6 @@ def smallest_of_rows(matrix, rows):
 
 
 @compiled_with_arrays
-def sums_of_rows(matrix, rows):
-    """``matrix[rows].sum(axis=1)``."""
-    out = np.zeros(rows.shape[0])
-    for a in range(rows.shape[0]):
-        row = matrix[rows[a]]
-        for i in range(row.shape[0]):
-            out[a] += row[i]
-    return out
-
-
-@compiled_with_arrays
 def sum_of_rows(matrix, rows, weights):
     """``weights @ matrix[rows]``, four rows at a time."""
     out = np.zeros(matrix.shape[1])

@@ -44,14 +44,6 @@ class Points(NamedTuple):
     mass: float  # sum of all alpha
 
 
-class Members(NamedTuple):
-    """What is left out; that of path p from ``start[p]`` to ``start[p + 1] - 1``."""
-
-    start: Numbers
-    place: Numbers  # of each member among the points
-    rest: Array  # bound that it keeps, below 0 where it is taken out altogether
-
-
 class Measured(NamedTuple):
     """How optimal each path's end is."""
 
@@ -115,7 +107,7 @@ def check_ends(beta, values, label, bounds, tolerance, kkt, gap, scale, has_free
 
 
 @compiled
-def check_moved(points, members, delta, moved, shift, tolerance, measured):
+def check_moved(points, removals, delta, moved, shift, tolerance, measured):
     """Optimality of the points whose beta changes, from the changes ``delta`` and ``moved = delta @ K``.
 
     What keeps its beta adds nothing to the change of the duality gap.
@@ -126,8 +118,8 @@ def check_moved(points, members, delta, moved, shift, tolerance, measured):
         for i in range(delta.shape[1]):
             if abs(points.beta[i] + delta[p, i]) > largest:
                 largest = abs(points.beta[i] + delta[p, i])
-        for j in range(members.start[p], members.start[p + 1]):
-            members.rest[j], bound[members.place[j]] = bound[members.place[j]], members.rest[j]
+        for j in range(removals.start[p], removals.start[p + 1]):
+            removals.rest[j], bound[removals.points[j]] = bound[removals.points[j]], removals.rest[j]
         lowest, highest, lost, gap, free = -NEVER, NEVER, 0.0, 0.0, False
         total, mass, part, square = 0.0, 0.0, 0.0, 0.0
         for i in range(delta.shape[1]):
@@ -157,8 +149,8 @@ def check_moved(points, members, delta, moved, shift, tolerance, measured):
                 lost = -slack - min(above, below)
             excess = label * residual
             gap += alpha * excess + room * max(0.0, -excess)
-        for j in range(members.start[p + 1] - 1, members.start[p] - 1, -1):
-            members.rest[j], bound[members.place[j]] = bound[members.place[j]], members.rest[j]
+        for j in range(removals.start[p + 1] - 1, removals.start[p] - 1, -1):
+            removals.rest[j], bound[removals.points[j]] = bound[removals.points[j]], removals.rest[j]
         kkt = max(max(lowest, -highest), max(lost, lost / max(largest, 1e-300)))
         measured.kkt[p] = max(kkt, abs(total) / max(min(largest, 1.0), 1e-300))
         measured.gap[p], measured.square[p], measured.free[p] = gap, square, free

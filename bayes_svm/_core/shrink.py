@@ -24,13 +24,13 @@ Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-class Cases(NamedTuple):
+class Moves(NamedTuple):
     """The paths of one batch; path p moves the members ``start[p]`` to ``start[p + 1] - 1``."""
 
     start: Numbers
     rows: Numbers  # tableau row of each member, -1 for one that the tableau does not cover
-    moves: Array  # change of its beta over the whole path, from the perturbed base
-    exact_moves: Array  # the same at the exact targets
+    change: Array  # change of its beta over the whole path, from the perturbed base
+    exact_change: Array  # the same at the exact targets
     keeps: Mask  # whether it keeps a part of its bound
     stays: Mask  # whether that part is all it uses: it is not moved, but its bound is
     bound: Array  # signed bound of beta that it keeps
@@ -71,17 +71,17 @@ class Room(NamedTuple):
 
 
 @inlined
-def _exchange_bounds(base, cases, p):
+def _exchange_bounds(base, moves, p):
     """Give the members of path p that stay the bounds they keep; a second call gives them back."""
-    for j in range(cases.start[p], cases.start[p + 1]):
-        k = cases.rows[j]
-        if cases.stays[j] and k >= 0:
-            bounds = base.upper if cases.bound[j] > 0.0 else base.lower
-            bounds[k], cases.bound[j] = cases.bound[j], bounds[k]
+    for j in range(moves.start[p], moves.start[p + 1]):
+        k = moves.rows[j]
+        if moves.stays[j] and k >= 0:
+            bounds = base.upper if moves.bound[j] > 0.0 else base.lower
+            bounds[k], moves.bound[j] = moves.bound[j], bounds[k]
 
 
 @inlined
-def _begin(base, cases, p, start, state, goal):
+def _begin(base, moves, p, start, state, goal):
     """Put the state to the base and take the members that move out of play.
 
     Returns the length of ``changed``.
@@ -92,15 +92,15 @@ def _begin(base, cases, p, start, state, goal):
         state.low[k], state.high[k] = start.low[k], start.high[k]
         state.at_upper[k] = start.at_upper[k]
     n_changed = np.int64(0)
-    for j in range(cases.start[p], cases.start[p + 1]):
-        k = cases.rows[j]
-        if k >= 0 and cases.stays[j]:
+    for j in range(moves.start[p], moves.start[p + 1]):
+        k = moves.rows[j]
+        if k >= 0 and moves.stays[j]:
             if base.is_in[k]:
                 state.low[k], state.high[k] = base.lower[k], base.upper[k]
         elif k >= 0:
             if base.is_in[k]:
                 n_changed = toggle(k, state.is_in, state.changed, n_changed)
-                state.position[k], goal[k] = 0.0, cases.moves[j]
+                state.position[k], goal[k] = 0.0, moves.change[j]
             state.low[k], state.high[k] = -NEVER, NEVER
     return n_changed
 
@@ -119,7 +119,7 @@ def _flips(base, start, state, direction):
 
 
 @inlined
-def _exact_change(base, cases, p, time, start, state, n_changed, n_events, direction, scratch, change):
+def _exact_change(base, moves, p, time, start, state, n_changed, n_events, direction, scratch, change):
     """Change of beta and intercept from the exact base to the partition the path ended in.
 
     The path itself ran on perturbed targets; its last partition is solved once more at the
@@ -129,7 +129,7 @@ def _exact_change(base, cases, p, time, start, state, n_changed, n_events, direc
     rate, residual, A, pivots, weights, _ = scratch
     changed = state.changed
     for i in range(direction.shape[0]):
-        direction[i] = time * cases.directions[p, i]
+        direction[i] = time * moves.directions[p, i]
     if n_events > 0:
         _flips(base, start, state, direction)
     if not factorise_changed(base, changed, n_changed, scratch):
@@ -143,10 +143,10 @@ def _exact_change(base, cases, p, time, start, state, n_changed, n_events, direc
         else:
             goal = base.lower[k] - start.exact_beta[k]
         weights[a] = goal - direction[k]
-    for j in range(cases.start[p], cases.start[p + 1]):
+    for j in range(moves.start[p], moves.start[p + 1]):
         for a in range(n_changed):
-            if changed[a] == cases.rows[j] and base.is_in[changed[a]] and not cases.stays[j]:
-                weights[a] = time * cases.exact_moves[j] - direction[changed[a]]
+            if changed[a] == moves.rows[j] and base.is_in[changed[a]] and not moves.stays[j]:
+                weights[a] = time * moves.exact_change[j] - direction[changed[a]]
     solve_factorised(A, pivots, weights, n_changed)
     combine(base.W, direction, changed, weights, n_changed, rate)
     for k in range(residual.shape[0]):
@@ -162,9 +162,9 @@ def _exact_change(base, cases, p, time, start, state, n_changed, n_events, direc
             residual[k] = weights[a]
         else:
             change[k], residual[k] = weights[a], 0.0
-    for j in range(cases.start[p], cases.start[p + 1]):
-        if cases.rows[j] >= 0 and not cases.stays[j]:
-            change[cases.rows[j]] = time * cases.exact_moves[j]
+    for j in range(moves.start[p], moves.start[p + 1]):
+        if moves.rows[j] >= 0 and not moves.stays[j]:
+            change[moves.rows[j]] = time * moves.exact_change[j]
     return rate[rate.shape[0] - 1]
 
 
@@ -180,46 +180,46 @@ def _wrong_side(state, residual):
 
 
 @inlined
-def _kept_parts(cases, p, residual):
+def _kept_parts(moves, p, residual):
     """Violation of the members that moved to a part of their bound: they are to be at it."""
     worst = 0.0
-    for j in range(cases.start[p], cases.start[p + 1]):
-        if cases.keeps[j] and not cases.stays[j] and cases.rows[j] >= 0:
+    for j in range(moves.start[p], moves.start[p + 1]):
+        if moves.keeps[j] and not moves.stays[j] and moves.rows[j] >= 0:
             # Its beta went inwards, against its label; it must not want to go on.
-            inwards = residual[cases.rows[j]] if cases.moves[j] < 0.0 else -residual[cases.rows[j]]
+            inwards = residual[moves.rows[j]] if moves.change[j] < 0.0 else -residual[moves.rows[j]]
             worst = max(worst, inwards)
     return worst
 
 
 @compiled
-def shrink_each(base, cases, start, max_events, margin, state, scratch, room, ends):
+def shrink_each(base, moves, start, max_events, margin, state, scratch, room, ends):
     """Run each path from the perturbed base, and write where it ends.
 
     ``base`` has bounds of its own, which change while a path is followed.
     """
     goal, drift, direction = room
-    for p in range(cases.watched.shape[0]):
-        _exchange_bounds(base, cases, p)
-        n_changed = _begin(base, cases, p, start, state, goal)
+    for p in range(moves.watched.shape[0]):
+        _exchange_bounds(base, moves, p)
+        n_changed = _begin(base, moves, p, start, state, goal)
         needed = 0.0
-        for j in range(cases.start[p], cases.start[p + 1]):
-            needed -= cases.moves[j]
+        for j in range(moves.start[p], moves.start[p + 1]):
+            needed -= moves.change[j]
         motion = Motion(
-            cases.directions[p], goal, drift, needed, cases.watched[p], cases.signs[p], cases.steepest[p],
+            moves.directions[p], goal, drift, needed, moves.watched[p], moves.signs[p], moves.steepest[p],
             margin,
         )  # fmt: skip
         n_changed, ends.events[p], ends.outcomes[p], time = follow(
             base, motion, state, n_changed, 1.0, max_events, scratch
         )
-        for j in range(cases.start[p], cases.start[p + 1]):
-            if cases.rows[j] >= 0:
-                goal[cases.rows[j]] = 0.0
+        for j in range(moves.start[p], moves.start[p + 1]):
+            if moves.rows[j] >= 0:
+                goal[moves.rows[j]] = 0.0
         ends.times[p] = time
         change = ends.changes[p]
         ends.intercepts[p] = _exact_change(
-            base, cases, p, time, start, state, n_changed, ends.events[p], direction, scratch, change
+            base, moves, p, time, start, state, n_changed, ends.events[p], direction, scratch, change
         )
         ends.kkt[p] = _wrong_side(state, scratch.wait)
         if ends.outcomes[p] != SETTLED:
-            ends.kkt[p] = max(ends.kkt[p], _kept_parts(cases, p, scratch.wait))
-        _exchange_bounds(base, cases, p)
+            ends.kkt[p] = max(ends.kkt[p], _kept_parts(moves, p, scratch.wait))
+        _exchange_bounds(base, moves, p)

@@ -2,82 +2,38 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
 
+from bayes_svm.classifiers.predictions import SVCPredictions
+from bayes_svm.classifiers.solution_reading import (
+    SolutionReader,
+    SolutionReading,
+    joined_readings,
+    link_data,
+    rows_left_out,
+)
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, solve
-from bayes_svm.kernels.functions import KERNEL_NAMES, Kernel
-from bayes_svm.leave_one_out import LeaveOneOut, read_machine, warn_if_inexact
-from bayes_svm.leave_one_out.cases import Leaving, halves, what_leaves
+from bayes_svm.leave_one_out.api import Store
+from bayes_svm.leave_one_out.cases import Leaving, what_leaves
 from bayes_svm.leave_one_out.folds import group_numbers
-from bayes_svm.leave_one_out.methods import Wanted
-from bayes_svm.probability.calibration import INSEPARABLE, LEAST_MEMBERS, offset_scale
-from bayes_svm.probability.joint import JointLink, fit_joint
-from bayes_svm.probability.links import (
-    LINK_NAMES,
-    UNFITTED,
-    Link,
-    class_log_odds,
-    fit_links,
-    log_probabilities,
-    moderated_log_odds,
-    normalised_log_odds,
-    reading_of,
-    unmoderated,
-    winner_log_probabilities,
-)
-from bayes_svm.probability.posterior import Posterior, information_across, left_out_variance, posterior_of
-from bayes_svm.utils.checks import (
-    check_members,
-    checked_square,
-    checked_weights,
-    class_weights,
-    encode_classes,
-    row_bounds,
-    with_narrow_indices,
-)
-from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.leave_one_out.result import LeaveOneOut
+from bayes_svm.probability.link import LinkData
+from bayes_svm.probability.probabilities import Calibration
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["BayesSVC"]
+__all__ = ["BayesSVC", "fit_resumably"]
 
 
-EQUAL = 1e-9  # relative difference of class weights that is rounding
-FOLDS = 10  # of the strata, by whose left-out values a joint link is judged
-SKETCH = 256  # active points that the posterior of a moderated link keeps
-
-
-class LinkData(NamedTuple):
-    """What the link is fitted to: a value of each part of what leaves, and what belongs to it."""
-
-    values: Array
-    y: Indices
-    weight: Array
-    information: Array | None  # or variance: what the link reads of the posterior
-    scales: list[float]  # of the prior of the offsets
-    folds: Array | None  # of several classes: how much of each part is in each fold of the joint link
-
-
-def _fitted_joint(links: list[Link], data: LinkData, weight: Array) -> tuple[JointLink, Array]:
-    assert data.folds is not None
-    return fit_joint(class_log_odds(unmoderated(links), data.values, None), data.y, weight, data.folds)
-
-
-class BayesSVC(ClassifierMixin, BaseEstimator):
+class BayesSVC(SVCPredictions):
     r"""Support vector classifier with calibrated probabilities from a single fit.
 
     .. math:: \min_{w, b, \xi} \; \tfrac{1}{2} |w|^2 + \sum_i C_i \xi_i, \qquad
@@ -248,90 +204,6 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
     0.026
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-        "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
-        "degree": [Interval(Real, 0.0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "shrinking": ["boolean"],
-        "probability": ["boolean"],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "cache_size": [Interval(Real, 0.0, None, closed="neither")],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "verbose": ["verbose"],
-        "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "decision_function_shape": [StrOptions({"ovr"})],
-        "break_ties": ["boolean"],
-        "random_state": ["random_state"],
-        "link": [StrOptions(set(LINK_NAMES)), HasMethods(["fit", "predict"])],
-        "leave_out": [
-            StrOptions({"strata", "rows"}),
-            Interval(Integral, 2, None, closed="left"),
-            HasMethods(["split", "get_n_splits"]),
-            list,
-            tuple,
-        ],
-        "multiclass": [StrOptions({"joint", "normalise", "winner"})],
-        "smoothing": [Interval(Real, 0.0, None, closed="neither")],
-        "n_jobs": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"),
-            None,
-        ],
-    }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: str | Callable[..., Any] = "rbf",
-        degree: float = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: dict[Any, float] | str | None = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        link: Any = "moderated",
-        leave_out: Any = "strata",
-        multiclass: str = "joint",
-        smoothing: float = 0.1,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.link = link
-        self.leave_out = leave_out
-        self.multiclass = multiclass
-        self.smoothing = smoothing
-        self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -383,203 +255,33 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         leaving: Leaving,
         groups: Indices | None = None,
         starts: list[Array] | None = None,
-        read: Callable[..., tuple[LeaveOneOut, Array]] = read_machine,
+        store: Store | None = None,
     ) -> LinkData:
-        """Everything after validation; returns what the link is fitted to.
+        """Everything after validation; returns what the links are fitted to.
 
         ``groups`` are the numbers of the rows' groups, ``starts`` feasible coefficients of every problem;
-        ``read`` leaves out.
+        ``store`` keeps left-out values.
         """
-        solutions = [
-            solve(
-                machine.problem(k),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                start=None if starts is None else starts[k],
-            )
-            for k in range(machine.n_problems)
-        ]
-        for solution in solutions:
-            warn_if_inexact(solution)
-        self.classes_, self.kernel_ = machine.classes, machine.kernel
-        self._store_support(machine, solutions)
-        self.solution_ = solutions[0] if machine.n_problems == 1 else solutions
-        self._posteriors = self._posteriors_of(machine, solutions, None)
-        found, values = read(machine, solutions, leaving, Wanted(max_iter=self.max_iter, n_jobs=self.n_jobs))
-        reading = self._left_out_reading(machine, solutions, leaving, groups)
-        parts = machine.y[leaving.part_row], leaving.part_weight(machine.weight)
-        about = None if reading is None else reading[leaving.part_row]
-        folds = leaving.part_shares(FOLDS, machine) if machine.n_problems > 1 else None
-        data = LinkData(values, *parts, about, self._offset_scales(machine, solutions), folds)
-        links = self._fitted_links(data, data.weight)
-        self.link_ = links[0] if machine.n_problems == 1 else links
-        self.left_out_decision_values_ = found.decision_values
-        several, formula = machine.n_problems > 1, isinstance(self.link, str) and self.link in UNFITTED
-        winner = self.multiclass == "winner" or (self.multiclass == "joint" and formula)
-        self._winner = several and winner and np.ptp(self.class_weight_) <= EQUAL * self.class_weight_.max()
-        self.joint_link_: JointLink | None = None
-        if several and self.multiclass == "joint" and not formula:
-            self.joint_link_, crossed = _fitted_joint(links, data, data.weight)
-        self.left_out_proba_ = proba = np.exp(self._log_proba_of(found.decision_values, reading))
-        if self.joint_link_ is not None:
-            logs = log_probabilities(moderated_log_odds(links, crossed, about))
-            self.left_out_proba_ = proba = leaving.row_means(np.exp(logs), proba)
-        self.left_out_ = replace(
-            found, predicted=decided(proba, self.class_weight_), jointly=True, proba=proba
-        )
+        reader = SolutionReader(self, machine, leaving, groups, store)
+        found = [reader.read(self._solve(machine, k, starts), k) for k in range(machine.n_problems)]
+        reading = joined_readings(found)
+        data = link_data(machine, leaving, found, reading)
+        self._calibration = Calibration(self.link, self.smoothing, self.multiclass, self.class_weight_)
+        self._probabilities = self._calibration.fit(data)
+        self._store_machine(machine, found, reader)
+        self._store_left_out(rows_left_out(machine, leaving, found), leaving, data, reading)
         if self.verbose:
-            self._report_fit(solutions)
+            self._report_fit([one.solution for one in found])
         return data
 
-    def _fitted_links(self, data: LinkData, weight: Array) -> list[Link]:
-        """Links fitted to what was left out, as the weights have it."""
-        return fit_links(
-            self.link, data.values, data.y, weight, self.smoothing, data.information, self.class_weight_,
-            data.scales,
-        )  # fmt: skip
+    def _solve(self, machine: Machine, k: int, starts: list[Array] | None) -> DualSolution:
+        start = None if starts is None else starts[k]
+        return solve(machine.problem(k), tol=self.tol, max_iter=self.max_iter, start=start)
 
-    def _proba_without(self, data: LinkData, share: Array) -> Array:
-        """Left-out probabilities by links that were fitted without a share of the data.
-
-        Where less than three members of a class would be left, the links stay what they are.
-        """
-        if not isinstance(self.link, str) and not has_fit_parameter(self.link, "sample_weight"):
-            share = (share >= 0.5).astype(float)  # it cannot be fitted to a part of a row
-        links, joint, weight = self._links, self.joint_link_, data.weight * (1.0 - share)
-        copies = np.where(weight > 0, copies_of_weight(weight), 0.0)
-        if np.bincount(data.y, weights=copies, minlength=len(self.classes_)).min() >= LEAST_MEMBERS:
-            with warnings.catch_warnings():
-                # Whether values separate the classes, the links fitted to all of them have said.
-                warnings.filterwarnings("ignore", re.escape(INSEPARABLE))
-                links = self._fitted_links(data, weight)
-                if joint is not None:
-                    joint, _ = _fitted_joint(links, data, weight)
-        return np.exp(self._log_proba_by(links, joint, data.values, data.information))
-
-    def decision_function(self, X: Any) -> Array:
-        """Decision values ``f(x) = sum_i y_i alpha_i k(x_i, x) + b``.
-
-        One-versus-rest values of several machines are on scales of their own, and the largest
-        need not be the most probable class. For more than two classes each is therefore given
-        as the log-odds of the class, with the class weights counted as prior odds: their argmax is the
-        predicted class.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: ``f(x)``, positive for ``classes_[1]``. More: one column of log-odds
-            per class against the rest.
-        """
-        X = self._checked(X)
-        if len(self.classes_) == 2:
-            return self._margins(X)
-        return normalised_log_odds(self._log_proba(X) + np.log(self.class_weight_))
-
-    def posterior_variance(self, X: Any) -> Array:
-        """Posterior variance of the decision values, in the evidence framework.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-
-        Raises
-        ------
-        ValueError
-            For a precomputed kernel: ``k(x, x)`` of new points is not known. For a kernel that is
-            not positive semi-definite: there is no variance.
-        """
-        X = self._checked(X)
-        diagonal = self.kernel_.diagonal(X)
-        columns = [posterior.variance(X, diagonal) for posterior in self._posteriors]
-        return columns[0] if len(columns) == 1 else np.column_stack(columns)
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithm of :meth:`predict_proba`, without underflow.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        return self._log_proba(self._checked(X))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of every class.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``; rows sum to 1.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class; with class weights, that of the largest class weight times probability.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        proba = self.predict_proba(X)
-        return np.asarray(self.classes_[decided(proba, self.class_weight_)])
-
-    @property
-    def coef_(self) -> Array:
-        """Weights of the features, for a linear kernel."""
-        if self.kernel != "linear":
-            raise AttributeError("coef_ is only available when using a linear kernel.")
-        check_is_fitted(self)
-        return np.asarray(self.dual_coef_ @ self.support_vectors_)
-
-    def _machine(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, like: Machine | None = None
-    ) -> Machine:
-        """Validated training data as a Machine; ``like`` has the same data and kernel, and another C."""
-        X, y = validate_data(
-            self, with_narrow_indices(X), y, dtype=np.float64, accept_sparse=self._accepted_sparse()
-        )
-        if self.kernel == "precomputed":
-            checked_square(X, X.shape[1])
-        weight = checked_weights(sample_weight, X)
-        classes, numbers = encode_classes(y, weight)
-        check_members(classes, numbers, weight)
-        kernel = Kernel.of(self, X, weight)
-        self.class_weight_ = class_weights(self.class_weight, classes, numbers, weight)
-        bounds = row_bounds(self.C, self.class_weight_, numbers, weight)
-        if like is not None:
-            return replace(like, row_bound=bounds)
-        return Machine.build(X, numbers, classes, kernel, weight, bounds)
-
-    def _accepted_sparse(self) -> str | bool:
-        return False if self.kernel == "precomputed" else "csr"
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        X = validate_data(
-            self, with_narrow_indices(X), dtype=np.float64, accept_sparse=self._accepted_sparse(), reset=False
-        )
-        return self.kernel_.within_reach(X, self.support_vectors_)
-
-    def _store_support(self, machine: Machine, solutions: list[DualSolution]) -> None:
+    def _store_machine(self, machine: Machine, found: list[SolutionReading], reader: SolutionReader) -> None:
+        """The attributes that predictions are made from."""
+        solutions = [one.solution for one in found]
+        self.classes_, self.kernel_ = machine.classes, machine.kernel
         coefficients = np.vstack([solution.row_beta for solution in solutions])
         used = np.flatnonzero(np.any(coefficients != 0, axis=0))
         self.support_ = used[np.argsort(machine.y[used], kind="stable")]
@@ -588,107 +290,27 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
         self.dual_coef_ = coefficients[:, self.support_]
         self.intercept_ = np.array([solution.intercept for solution in solutions])
         self.n_iter_ = np.array([max(1, solution.smo_steps + solution.pivots) for solution in solutions])
+        self.solution_ = solutions[0] if len(solutions) == 1 else solutions
+        self._posteriors = [one.posterior for one in found]
+        posteriors = [one.link_posterior for one in found if one.link_posterior is not None]
+        self._link_posteriors = posteriors if len(posteriors) == len(found) else []
+        self._read_at = None if reader.reader is None else reader.reader.at
+        links = self._probabilities.links
+        self.link_ = links[0] if len(links) == 1 else links
+        self.joint_link_ = self._probabilities.joint
 
-    def _posteriors_of(
-        self, machine: Machine, solutions: list[DualSolution], max_rows: int | None
-    ) -> list[Posterior]:
-        return [
-            posterior_of(machine, machine.problem(k), solution, self.C, max_rows=max_rows)
-            for k, solution in enumerate(solutions)
-        ]
-
-    def _left_out_reading(
-        self, machine: Machine, solutions: list[DualSolution], leaving: Leaving, groups: Indices | None
-    ) -> Array | None:
-        """What the link reads of the posterior about each row, left out; None for nothing.
-
-        Also keeps the posteriors that tell the same of new points: of the information a sketch is
-        enough, only its order of magnitude counts.
-        """
-        self._link_posteriors: list[Posterior] = []
-        reads = reading_of(self.link)
-        if machine.kernel.precomputed and reads == "variance":
-            raise ValueError(
-                f"link={self.link!r} needs k(x, x) of new points, which a precomputed kernel does not hold: "
-                "use link='sigmoid', or a callable kernel."
-            )
-        if reads is None or (reads == "information" and not self._knows_distance(machine)):
-            return None
-        posteriors = self._posteriors_of(machine, solutions, SKETCH if reads == "information" else None)
-        if reads == "information" and not all(posterior.definite for posterior in posteriors):
-            return None
-        away = leaving if reads == "variance" else halves(machine, groups)
-        columns = []
-        for k, (posterior, solution) in enumerate(zip(posteriors, solutions, strict=True)):
-            problem, rows = machine.problem(k), away.part_row
-            found: Array | None
-            if reads == "variance":
-                found = left_out_variance(machine, problem, posterior, away.case, rows, away.removed)
-            else:
-                found = information_across(
-                    machine, problem, solution, self.C, half=away.case, row=rows, counted=away.removed,
-                    max_rows=SKETCH,
-                )  # fmt: skip
-            if found is None:
-                return None
-            absent, whole = away.kind < 0, np.zeros(len(machine.y))
-            whole[absent] = getattr(posterior, reads)(machine.X[absent])
-            columns.append(away.row_means(found, whole))
-        self._link_posteriors = posteriors
-        return columns[0] if len(columns) == 1 else np.column_stack(columns)
-
-    @staticmethod
-    def _offset_scales(machine: Machine, solutions: list[DualSolution]) -> list[float]:
-        """Of every machine the scale of the prior of its sigmoid's offset."""
-        n_columns = 1  # of a precomputed kernel they are not known
-        if not machine.kernel.precomputed:
-            largest, smallest = (extreme(axis=0) for extreme in (machine.X.max, machine.X.min))
-            if sparse.issparse(machine.X):
-                largest, smallest = largest.toarray(), smallest.toarray()
-            n_columns = max(1, int(np.count_nonzero((largest != 0) | (smallest != 0))))
-        ratio = float(machine.weight.sum()) / n_columns
-        return [offset_scale(one.label, one.alpha, one.bound, ratio) for one in solutions]
-
-    @staticmethod
-    def _knows_distance(machine: Machine) -> bool:
-        """Whether its decision values can tell how far from the data a point is."""
-        return not (machine.kernel.precomputed or machine.kernel.function == "linear") and machine.convex
-
-    def _margins(self, X: Any) -> Array:
-        """Decision values ``f``: (n_samples,) or (n_samples, n_classes) one-versus-rest."""
-        values = np.tile(self.intercept_, (X.shape[0], 1))
-        if len(self.support_):
-            for block, cross in self.kernel_.blocks(X, self.support_vectors_, self.support_):
-                values[block] += cross @ self.dual_coef_.T
-        return values[:, 0] if len(self.intercept_) == 1 else values
-
-    def _log_proba(self, X: Any) -> Array:
-        """Log-probabilities of checked rows."""
-        reading = None
-        if self._link_posteriors:
-            diagonal, reads = self.kernel_.diagonal(X), self._links[0].reads
-            assert reads is not None
-            columns = [getattr(posterior, reads)(X, diagonal) for posterior in self._link_posteriors]
-            reading = columns[0] if len(columns) == 1 else np.column_stack(columns)
-        return self._log_proba_of(self._margins(X), reading)
-
-    def _log_proba_of(self, values: Array, reading: Array | None) -> Array:
-        """Log-probabilities at decision values, and at what the links read of the posterior."""
-        return self._log_proba_by(self._links, self.joint_link_, values, reading)
-
-    def _log_proba_by(
-        self, links: list[Link], joint: JointLink | None, values: Array, reading: Array | None
-    ) -> Array:
-        """The same by some links."""
-        if joint is not None:
-            log_odds = joint.log_odds(class_log_odds(unmoderated(links), values, None))
-            return log_probabilities(moderated_log_odds(links, log_odds, reading))
-        log_odds = class_log_odds(links, values, reading)
-        return winner_log_probabilities(log_odds) if self._winner else log_probabilities(log_odds)
-
-    @property
-    def _links(self) -> list[Link]:
-        return self.link_ if isinstance(self.link_, list) else [self.link_]
+    def _store_left_out(
+        self, found: LeaveOneOut, leaving: Leaving, data: LinkData, reading: Array | None
+    ) -> None:
+        """Left-out values of the rows, their probabilities, and what would have been predicted."""
+        proba = np.exp(self._probabilities.logs(found.decision_values, reading))
+        if self.joint_link_ is not None:
+            proba = leaving.row_means(self._probabilities.crossed_proba(data.reading), proba)
+        self.left_out_decision_values_ = found.decision_values
+        self.left_out_proba_ = proba
+        self.left_out_ = replace(
+            found, predicted=decided(proba, self.class_weight_), jointly=True, proba=proba
+        )
 
     def _report_fit(self, solutions: list[DualSolution]) -> None:
         for k, solution in enumerate(solutions):
@@ -699,3 +321,26 @@ class BayesSVC(ClassifierMixin, BaseEstimator):
             )
         left_out = self.left_out_
         print(f"[BayesSVC] left out: error {left_out.error:.4f}, {left_out.seconds:.2f} s")
+
+
+def fit_resumably(
+    model: BayesSVC, X: Any, y: ArrayLike, open_store: Callable[[tuple[int, int]], Store]
+) -> BayesSVC:
+    """Fit, keeping left-out values as they are found, and taking those that are known.
+
+    Parameters
+    ----------
+    model : BayesSVC
+        What to fit.
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Training data.
+    y : array of shape (n_samples,)
+        Labels.
+    open_store : callable
+        From the number of values of each problem, and the number of problems, to what keeps them.
+    """
+    with one_blas_thread():
+        machine = model._machine(X, y, None)
+        leaving = what_leaves(machine, model.leave_out, y, None)
+        model._fit(machine, leaving, store=open_store((len(leaving.case), machine.n_problems)))
+    return model

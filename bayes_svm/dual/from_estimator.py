@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d, co
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution, solve
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.checks import (
     checked_labels,
     checked_square,
@@ -39,11 +40,11 @@ REQUIRED_LINEAR = {
 
 def machine_of(
     estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, one_vs_one: bool = False
-) -> tuple[Machine, list[DualSolution]]:
-    """Machine and exact solutions of an SVC-like or LinearSVC-like estimator on its training data.
+) -> tuple[Machine, Iterator[DualSolution]]:
+    """Machine of an SVC-like or LinearSVC-like estimator, and the exact solutions of its problems.
 
-    The machine is that of the estimator's parameters as they are now, trained on these data. The
-    coefficients of a fitted SVC are the starting point of the solution.
+    The machine has the estimator's present parameters and these data. Each solution is made when it is
+    asked for; that of a fitted SVC starts from its coefficients.
 
     Parameters
     ----------
@@ -84,14 +85,15 @@ def machine_of(
         estimator.C, _class_weight_of(estimator, classes, numbers, y, weight), numbers, weight
     )
     machine = Machine.build(X, numbers, classes, kernel, weight, bounds, int(linear), one_vs_one)
-    solutions = []
+    return machine, _solutions(estimator, machine, started=fitted and not linear and machine.n_problems == 1)
+
+
+def _solutions(estimator: Any, machine: Machine, started: bool) -> Iterator[DualSolution]:
+    """Solutions of the machine's problems, each made when it is asked for: together they may not fit."""
     for k in range(machine.n_problems):
         problem = machine.problem(k)
-        one_fit = fitted and not linear and machine.n_problems == 1
-        start = _coefficients_of(estimator, problem) if one_fit else None
-        max_iter = step_limit(estimator)
-        solutions.append(solve(problem, tol=estimator.tol, max_iter=max_iter, start=start))
-    return machine, solutions
+        start = _coefficients_of(estimator, problem) if started else None
+        yield solve(problem, tol=estimator.tol, max_iter=step_limit(estimator), start=start)
 
 
 def step_limit(estimator: Any) -> int:

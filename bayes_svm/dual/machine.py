@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from bayes_svm._core.matrix import block
 from bayes_svm.dual.problem import DualProblem, first_occurrences, is_convex
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.kernels.functions import Kernel, make_symmetric
+from bayes_svm.kernels.arrays import make_symmetric
 from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices
 
@@ -59,9 +60,6 @@ class Machine:
     convex: bool
     n_null: int = 0
     one_vs_one: bool = False
-    _last_problem: list[tuple[int, DualProblem]] = field(
-        default_factory=list, init=False, repr=False, compare=False
-    )
 
     @classmethod
     def build(
@@ -120,17 +118,9 @@ class Machine:
         """The k-th dual problem.
 
         Two classes: class 1 against class 0. More: class k against the rest; or the k-th pair,
-        the first of the pair positive, as in :class:`sklearn.svm.SVC`. The last one asked for is
-        kept, with what it has factorised.
+        the first of the pair positive, as in :class:`sklearn.svm.SVC`. It may have a kernel matrix of its
+        own: ask for it once, and leave it to the solution.
         """
-        for number, problem in self._last_problem:
-            if number == k:
-                return problem
-        problem = self._make_problem(k)
-        self._last_problem[:] = [(k, problem)]
-        return problem
-
-    def _make_problem(self, k: int) -> DualProblem:
         row_of = self.row_of
         if self.n_problems == 1:
             positive = self.y == 1
@@ -146,8 +136,9 @@ class Machine:
     def values_on_rows(self, solution: DualSolution) -> Array:
         """Decision value of every training row, also of those the problem does not have."""
         values = np.empty(len(self.y))
-        used = solution.group >= 0
-        values[used] = solution.values[solution.group[used]]
+        group = solution.problem.group
+        used = group >= 0
+        values[used] = solution.values[group[used]]
         beta = solution.row_beta
         support = np.flatnonzero(beta)
         other = np.flatnonzero(~used & (self.row_of >= 0))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,16 @@ def snapped(beta: Array, lower: Array, upper: Array) -> Array:
     slack = bound_slack(beta, upper - lower)
     beta = np.where(beta <= lower + slack, lower, beta)
     return np.where(beta >= upper - slack, upper, beta)
+
+
+class _NoKernelMatrix:
+    """Stands for the kernel matrix of a problem that does not keep it."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"{name!r} of a kernel matrix that is not kept after the fit: pass the estimator with X and y to "
+            "a function that needs it, such as leave_one_out."
+        )
 
 
 @dataclass(frozen=True)
@@ -193,6 +203,10 @@ class DualProblem:
         system = FreeSystem(self.gram, free, self.shift)
         self._last_system[:] = [system]
         return system
+
+    def detached(self) -> DualProblem:
+        """The same problem without its kernel matrix, whose memory grows with the square of the rows."""
+        return replace(self, gram=cast(KernelMatrix, _NoKernelMatrix()))
 
     @property
     def lower(self) -> Array:

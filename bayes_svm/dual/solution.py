@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from bayes_svm.dual.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
 from bayes_svm.dual.problem import DualProblem, bound_slack, snapped
 from bayes_svm.dual.working_set import descend
 from bayes_svm.utils.types import Array, Indices
+from bayes_svm.utils.warn import warn
 
-__all__ = ["DualSolution", "intercept_interval", "pinning_points", "solve"]
+__all__ = ["DualSolution", "intercept_interval", "pinning_points", "solve", "warn_if_inexact"]
 
 
 EXACT_RESIDUAL = 1e-9  # a solution is exact below this multiple of its scale
@@ -48,6 +50,8 @@ class DualSolution:
 
     Parameters
     ----------
+    problem : DualProblem
+        What it is the optimum of.
     beta : array of shape (n_points,)
         Signed dual coefficients of the merged points.
     intercept : float
@@ -55,11 +59,6 @@ class DualSolution:
         ``f(x_g)``.
     free : array of shape (n_free,)
         Points with ``0 < alpha < C``: an independent set on the margin.
-    label, bound : arrays of shape (n_points,)
-    group : array of shape (n_samples,)
-        The point each row belongs to, -1 for rows of weight zero.
-    row_bound : array of shape (n_samples,)
-        Each row's own ``C * sample_weight * class_weight``.
     kkt_residual : float
         Largest violation of the optimality conditions, in units of the decision value.
     scale : float
@@ -81,14 +80,11 @@ class DualSolution:
         did not end, and ``free`` is what the first solver left.
     """
 
+    problem: DualProblem
     beta: Array
     intercept: float
     values: Array
     free: Indices
-    label: Array
-    bound: Array
-    group: Indices
-    row_bound: Array
     kkt_residual: float
     scale: float
     rounding: float
@@ -118,28 +114,45 @@ class DualSolution:
     @property
     def slack(self) -> Array:
         """``xi_g = max(0, 1 - y_g f(x_g))`` of the merged points."""
-        return np.maximum(0.0, 1.0 - self.label * self.values)
+        return np.maximum(0.0, 1.0 - self.problem.label * self.values)
 
     @cached_property
     def n_free(self) -> int:
         """Number of points strictly between their bounds, a null point included."""
-        margin = bound_slack(self.beta, self.bound)
-        inside = (self.alpha > margin) & (self.alpha < self.bound - margin)
-        return int(np.sum(inside | (self.label == 0)))
+        bound = self.problem.bound
+        margin = bound_slack(self.beta, bound)
+        inside = (self.alpha > margin) & (self.alpha < bound - margin)
+        return int(np.sum(inside | (self.problem.label == 0)))
 
     @property
     def n_bounded(self) -> int:
         """Number of points at their upper bound."""
-        return int(np.sum(self.alpha >= self.bound - bound_slack(self.beta, self.bound)))
+        bound = self.problem.bound
+        return int(np.sum(self.alpha >= bound - bound_slack(self.beta, bound)))
 
     @property
     def row_beta(self) -> Array:
         """Signed dual coefficients of the rows; equal rows share their point's in proportion."""
-        used = self.group >= 0
-        beta = np.zeros(len(self.group))
-        points = self.group[used]
-        beta[used] = self.beta[points] * self.row_bound[used] / self.bound[points]
+        problem = self.problem
+        used = problem.group >= 0
+        beta = np.zeros(len(problem.group))
+        points = problem.group[used]
+        beta[used] = self.beta[points] * problem.row_bound[used] / problem.bound[points]
         return beta
+
+    def detached(self) -> DualSolution:
+        """The same solution without the kernel matrix, as a fitted estimator stores it."""
+        return replace(self, problem=self.problem.detached())
+
+
+def warn_if_inexact(solution: DualSolution) -> None:
+    """Warn with the reason and the gap if the solution is not exact."""
+    if not solution.exact:
+        warn(
+            f"The solution is not exact: {solution.reason} (KKT residual {solution.kkt_residual:.2g}, "
+            f"relative duality gap {solution.relative_gap:.2g}).",
+            ConvergenceWarning,
+        )
 
 
 def intercept_interval(beta: Array, gradient: Array, lower: Array, upper: Array) -> tuple[float, float]:
@@ -157,9 +170,9 @@ def pinning_points(solution: DualSolution) -> Indices:
     """The free points, or, where there is none, the one that pins the lowest optimal intercept."""
     if len(solution.free):
         return solution.free
-    gradient = solution.values - solution.intercept - solution.label
-    upper = np.where(solution.label >= 0, solution.bound, 0.0)
-    return np.array([np.where(solution.beta < upper, -gradient, -np.inf).argmax()], dtype=np.intp)
+    gradient = solution.values - solution.intercept - solution.problem.label
+    rising = solution.beta < solution.problem.upper
+    return np.array([np.where(rising, -gradient, -np.inf).argmax()], dtype=np.intp)
 
 
 def solve(
@@ -255,14 +268,11 @@ def _assemble(
     gap = abs(primal - dual) / max(abs(dual), TINY)
     exact = kkt <= EXACT_RESIDUAL * scale and (gap <= EXACT_GAP or all_rounding)
     return DualSolution(
+        problem=problem,
         beta=beta,
         intercept=intercept,
         values=values,
         free=free,
-        label=problem.label,
-        bound=problem.bound,
-        group=problem.group,
-        row_bound=problem.row_bound,
         kkt_residual=kkt,
         scale=scale,
         rounding=rounding,

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils import check_array
 
 from bayes_svm.dual.from_estimator import machine_of, step_limit
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.solution import DualSolution, warn_if_inexact
 from bayes_svm.leave_one_out.cases import Leaving, groups_alone, rows_alone
 from bayes_svm.leave_one_out.folds import fold_numbers, group_numbers
-from bayes_svm.leave_one_out.methods import Plan, Readings, Wanted, read_parts
+from bayes_svm.leave_one_out.methods import Wanted, iterate_parts
+from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.result import STATUSES, LeaveOneOut, combined
 from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.metaestimators import check_jobs
 from bayes_svm.utils.threads import one_blas_thread
-from bayes_svm.utils.types import Array
-from bayes_svm.utils.warn import warn
+from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["LeaveOneOut", "by_row", "leave_one_out", "read_machine", "warn_if_inexact", "whole_readings"]
+__all__ = [
+    "LeaveOneOut",
+    "Store",
+    "by_row",
+    "leave_one_out",
+    "read_machine",
+    "read_solution",
+    "warn_if_inexact",
+    "whole_readings",
+]
 
 
 METHODS = ("path", "certified", "warm", "retrain")
@@ -139,8 +148,6 @@ def leave_one_out(
     with one_blas_thread():
         one_vs_one = isinstance(estimator, SVC)
         machine, solutions = machine_of(estimator, X, y, sample_weight, one_vs_one=one_vs_one)
-        for solution in solutions:
-            warn_if_inexact(solution)
         wanted = Wanted(
             method=method,
             sign_only=sign_only,
@@ -193,105 +200,174 @@ def _report(done: int, total: int) -> None:
     print(f"[leave_one_out] {done} of {total} cases", end=end, file=sys.stderr, flush=True)
 
 
-def warn_if_inexact(solution: DualSolution) -> None:
-    """ConvergenceWarning naming the reason and the gap of a solution that is not exact."""
-    if not solution.exact:
-        warn(
-            f"The solution is not exact: {solution.reason} (KKT residual {solution.kkt_residual:.2g}, "
-            f"relative duality gap {solution.relative_gap:.2g}).",
-            ConvergenceWarning,
-        )
+class Store(Protocol):
+    """Keeps finished left-out values, so that an interrupted run can go on."""
+
+    values: Array  # (n_parts, n_problems)
+    status: NDArray[np.str_]  # as in LeaveOneOut
+
+    def missing(self, k: int) -> Indices:
+        """Parts of which the value of problem k is not known."""
+        ...
+
+    def add(self, k: int, parts: Indices, values: Array, status: NDArray[np.str_]) -> None:
+        """Keep values of some parts."""
+        ...
 
 
 def read_machine(
-    machine: Machine, solutions: list[DualSolution], leaving: Leaving, wanted: Wanted, *, at: Any = None
+    machine: Machine,
+    solutions: Iterable[DualSolution],
+    leaving: Leaving,
+    wanted: Wanted,
+    *,
+    at: Any = None,
 ) -> tuple[LeaveOneOut, Array]:
     """Leave-one-out of solved problems: the part of :func:`leave_one_out` after the fit.
 
     Parameters
     ----------
     machine : Machine
-    solutions : list of DualSolution
+        The training data.
+    solutions : iterable of DualSolution
         One for each of the machine's problems.
     leaving : Leaving
+        What leaves together.
     wanted : Wanted
+        How to leave out.
     at : array or CSR matrix of shape (n_at, n_features), optional
+        Points to give the decision values of besides.
 
     Returns
     -------
     LeaveOneOut
+        What is known of the rows.
     values : array of shape (n_parts,) or (n_parts, n_problems)
         Decision value of each part of ``leaving``: a row that stands for copies in several cases
         has several.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a solution is not exact.
     """
     started = time.perf_counter()
-    found = []
-    for k, solution in enumerate(solutions):
-        problem = machine.problem(k)
-        plan = Plan.of(problem, leaving)
-        absent = machine.X[leaving.part_row[plan.absent]]
-        cross = np.vstack([machine.cross(problem, points) for points in (at, absent) if points is not None])
-        whole = whole_readings(machine, solution, cross[: len(cross) - len(plan.absent)])
-        found.append(
-            (whole, read_parts(problem, solution, whole.take(leaving.part_row), plan, wanted, cross))
-        )
+    found, found_at = [], []
+    for solution in solutions:
+        whole, parts, values_at = read_solution(machine, solution, leaving, wanted, at=at)
+        found.append((whole, parts))
+        found_at.append(values_at)
     result = by_row(machine, leaving, found, time.perf_counter() - started)
     values = _joined([parts.values for _, parts in found])
-    return (result if at is not None else replace(result, values_at=None)), values
+    return (result if at is None else replace(result, values_at=_joined(found_at))), values
 
 
-def whole_readings(machine: Machine, solution: DualSolution, cross: Array) -> Readings:
-    """What every row reads under the whole machine, and the points asked for besides."""
-    values = machine.values_on_rows(solution)
-    return Readings.of_whole(solution, values, cross @ solution.beta + solution.intercept)
+def read_solution(
+    machine: Machine,
+    solution: DualSolution,
+    leaving: Leaving,
+    wanted: Wanted,
+    *,
+    at: Any = None,
+    store: Store | None = None,
+    k: int = 0,
+) -> tuple[Outcomes, Outcomes, Array]:
+    """Leave out every case of one problem.
+
+    Parameters
+    ----------
+    machine : Machine
+        The training data.
+    solution : DualSolution
+        Of one of the machine's problems.
+    leaving : Leaving
+        What leaves together.
+    wanted : Wanted
+        How to leave out.
+    at : array or CSR matrix of shape (n_at, n_features), optional
+        Points to give the decision values of besides.
+    store : Store, optional
+        Keeps the values. What it knows already is not computed again, and has no residual or gap.
+    k : int
+        The number of the problem in the store.
+
+    Returns
+    -------
+    whole : Outcomes
+        Of every row under the whole machine.
+    parts : Outcomes
+        Of every part of ``leaving``.
+    values_at : array of shape (n_samples, n_at)
+        Decision values at the points asked for besides, of the machine without each row.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the solution is not exact.
+    """
+    warn_if_inexact(solution)
+    cross = machine.cross(solution.problem, machine.X[:0] if at is None else at)
+    before = np.tile(cross @ solution.beta + solution.intercept, (len(machine.y), 1))
+    whole = whole_readings(machine, solution)
+    parts, parts_at = whole.take(leaving.part_row, leaving.part_row), before[leaving.part_row]
+    missing = None if store is None else store.missing(k)
+    for some, outcomes, values_at in iterate_parts(machine, solution, leaving, wanted, cross, missing):
+        if store is not None:
+            store.add(k, some, outcomes.values, outcomes.status)
+        parts.put_rows(some, outcomes)
+        parts_at[some] = values_at
+    if store is not None:
+        parts = Outcomes.of_values(store.values[:, k], store.status[:, k])
+    return whole, parts, leaving.row_means(parts_at, before)
+
+
+def whole_readings(machine: Machine, solution: DualSolution) -> Outcomes:
+    """What is known of every row under the whole machine."""
+    return Outcomes.of_whole(solution, machine.values_on_rows(solution))
 
 
 def by_row(
-    machine: Machine, leaving: Leaving, found: list[tuple[Readings, Readings]], seconds: float
+    machine: Machine, leaving: Leaving, found: list[tuple[Outcomes, Outcomes]], seconds: float
 ) -> LeaveOneOut:
-    """Readings of the rows from those of the whole machine and of the parts, a pair per problem.
+    """What is known of the rows, from the outcomes of the whole machine and of the parts, a pair per problem.
 
     A row of several copies, which leave in several cases, has the mean of their values and the least
     exact status.
     """
-    rows = [vars(_of_rows(leaving, whole, parts)) for whole, parts in found]
-    columns = {name: _joined([row[name] for row in rows]) for name in rows[0]}
+    rows = [_of_rows(leaving, whole, parts) for whole, parts in found]
+    values, signs = _joined([row.values for row in rows]), _joined([row.signs for row in rows])
     return LeaveOneOut(
-        decision_values=columns["values"],
+        decision_values=values,
         train_decision_values=_joined([whole.values for whole, _ in found]),
-        values_at=columns["at"],
-        status=columns["status"],
-        events=columns["events"],
-        kernel_columns=columns["columns"],
-        kkt_residual=columns["kkt_residual"],
-        gap=columns["gap"],
+        values_at=None,
+        status=_joined([row.status for row in rows]),
+        events=_joined([row.events for row in rows]),
+        kernel_columns=_joined([row.columns for row in rows]),
+        kkt_residual=_joined([row.kkt_residual for row in rows]),
+        gap=_joined([row.gap for row in rows]),
         classes=machine.classes,
         y=machine.y,
-        predicted=_predicted(columns["signs"], columns["values"]),
+        predicted=_predicted(signs, values),
         weight=machine.weight,
         seconds=seconds,
     )
 
 
-def _of_rows(leaving: Leaving, whole: Readings, parts: Readings) -> Readings:
+def _of_rows(leaving: Leaving, whole: Outcomes, parts: Outcomes) -> Outcomes:
     if leaving.part_each:
-        return Readings(
-            **{name: leaving.rows_of(values, getattr(whole, name)) for name, values in vars(parts).items()}
-        )
+        return parts.map(lambda name, known: leaving.rows_of(known, getattr(whole, name)))
     values = leaving.row_means(parts.values, whole.values)
     signs = leaving.row_means(parts.signs, whole.signs)
     rank = {status: number for number, status in enumerate(STATUSES)}
-    ranked = [np.array([rank[one] for one in readings.status.tolist()]) for readings in (parts, whole)]
-    largest = {
-        name: leaving.row_largest(getattr(parts, name), getattr(whole, name))
-        for name in ("events", "columns", "kkt_residual", "gap")
-    }
-    return Readings(
+    ranked = [np.array([rank[one] for one in known.status.tolist()]) for known in (parts, whole)]
+    return Outcomes(
         values=values,
         signs=np.where(np.isnan(values), signs, np.sign(values)),
         status=np.array(STATUSES)[leaving.row_largest(*ranked)],
-        at=leaving.row_means(parts.at, whole.at),
-        **largest,
+        events=leaving.row_largest(parts.events, whole.events),
+        columns=leaving.row_largest(parts.columns, whole.columns),
+        kkt_residual=leaving.row_largest(parts.kkt_residual, whole.kkt_residual),
+        gap=leaving.row_largest(parts.gap, whole.gap),
     )
 
 

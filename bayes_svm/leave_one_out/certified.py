@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import NDArray
 
 from bayes_svm._core.certify import (
     CHECKED,
@@ -24,7 +21,7 @@ from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["Signs", "keep_their_sign", "leave_out_signs"]
+__all__ = ["keep_their_sign", "leave_out_signs", "proven"]
 
 
 TRIAL = 10  # cases by which the proofs are judged
@@ -36,43 +33,7 @@ CLEAR = 1e-6  # a value this far from 0, relative to the largest, has a sign bey
 EPSILON = float(np.finfo(float).eps)
 
 
-@dataclass(frozen=True)
-class Signs:
-    """Sign of the decision value at each point when it is left out. All arrays have shape (n_cases,).
-
-    Parameters
-    ----------
-    values : array
-        Decision value at the point under the machine at which the solver stopped: its sign is the
-        answer. Not the exact value, except where the coefficients do not change.
-    proven : array of bool
-        Whether the sign is proven to be that of the exact solution, with any optimal intercept.
-    violation : array
-        Violation of the optimality conditions at which the solver stopped, 0 where nothing was solved.
-    gap : array
-        Duality gap of the remaining problem there, relative to its dual value; 0 where nothing was
-        solved.
-    columns : array of int
-        Columns of the kernel matrix used: that of the point for the check, one for each step of the
-        bound and two for each pair, those of the step just before not counted again. Nothing is
-        kept from one case to the next.
-    steps : array of int
-        Moves of pairs, and steps of the bound.
-    checked : array of bool
-        Whether the sufficiency checks alone decided.
-    """
-
-    values: Array
-    proven: Mask
-    violation: Array
-    gap: Array
-    columns: NDArray[np.int64]
-    steps: NDArray[np.int64]
-    checked: Mask
-
-
 def leave_out_signs(
-    problem: DualProblem,
     solution: DualSolution,
     points: Indices,
     rest: Array,
@@ -81,7 +42,7 @@ def leave_out_signs(
     tolerance: float = 1e-3,
     max_steps: int = -1,
     n_jobs: int | None = None,
-) -> Signs:
+) -> Found:
     r"""Sign of the decision value at each point with its upper bound lowered.
 
     Sufficiency checks first. What they leave open is solved by moves of pairs from the whole
@@ -94,9 +55,7 @@ def leave_out_signs(
 
     Parameters
     ----------
-    problem : DualProblem
     solution : DualSolution
-        Of ``problem``.
     points : array of shape (n_cases,)
     rest : array of shape (n_cases,)
         What is left of each point's bound; 0 leaves the point out.
@@ -111,7 +70,8 @@ def leave_out_signs(
 
     Returns
     -------
-    Signs
+    Found
+        See :func:`proven` for which of the signs are proven.
 
     Notes
     -----
@@ -125,17 +85,18 @@ def leave_out_signs(
     support vector machines", ICML 2008. DeCoste and Wagstaff, "Alpha seeding for support vector
     machines", KDD 2000.
     """
+    problem = solution.problem
     points = np.asarray(points, dtype=np.int64)
     rest = np.asarray(rest, dtype=float)
     limit = max(20_000, 100 * len(problem.label)) if max_steps < 0 else max_steps
-    whole = _whole(problem, solution)
+    whole = _whole(solution)
     found = _nothing_found(len(points))
     one_class = _last_of_class(problem, points, rest)
     found.values[one_class] = -problem.label[points[one_class]]
     found.outcomes[one_class] = CHECKED
     open_cases = np.flatnonzero(~one_class)
     if solution.exact:
-        _check_unchanged(problem, solution, points, rest, open_cases, found)
+        _check_unchanged(solution, points, rest, open_cases, found)
         open_cases = open_cases[found.outcomes[open_cases] == UNPROVEN]
     work = _work(len(problem.label))
     decided = np.empty(len(open_cases), dtype=bool)
@@ -156,18 +117,15 @@ def leave_out_signs(
     )
     for batch, result in zip(batches, results, strict=True):
         _store(found, batch, result)
-    return Signs(
-        values=found.values,
-        proven=(found.outcomes != UNPROVEN) & problem.convex,
-        violation=found.violation,
-        gap=found.gap,
-        columns=found.columns,
-        steps=found.steps,
-        checked=found.outcomes == CHECKED,
-    )
+    return found
 
 
-def keep_their_sign(problem: DualProblem, solution: DualSolution, points: Indices, rest: Array) -> Mask:
+def proven(found: Found, problem: DualProblem) -> Mask:
+    """Which signs are proven to be those of the exact solution, with any optimal intercept."""
+    return np.asarray((found.outcomes != UNPROVEN) & problem.convex)
+
+
+def keep_their_sign(solution: DualSolution, points: Indices, rest: Array) -> Mask:
     """Which decision values provably keep their sign when the point's bound is lowered.
 
     The sufficiency check of :func:`leave_out_signs` alone: the whole machine as F, one step of H.
@@ -175,14 +133,13 @@ def keep_their_sign(problem: DualProblem, solution: DualSolution, points: Indice
 
     Parameters
     ----------
-    problem : DualProblem
-        Convex, with an intercept that is not regularised.
     solution : DualSolution
+        Of a convex problem with an intercept that is not regularised.
     points : array of shape (n_cases,)
     rest : array of shape (n_cases,)
     """
     proven = np.zeros(len(points), dtype=bool)
-    whole, work = _whole(problem, solution), _work(len(problem.label))
+    whole, work = _whole(solution), _work(len(solution.beta))
     tried = np.arange(0, len(points), max(1, len(points) // TRIAL))
     left = np.setdiff1d(np.arange(len(points)), tried)
     for cases in (tried, left):
@@ -194,8 +151,9 @@ def keep_their_sign(problem: DualProblem, solution: DualSolution, points: Indice
     return proven
 
 
-def _whole(problem: DualProblem, solution: DualSolution) -> Whole:
+def _whole(solution: DualSolution) -> Whole:
     """The whole problem as the loops take it, with bounds of its rounding errors."""
+    problem = solution.problem
     beta = np.clip(solution.beta, problem.lower, problem.upper)
     K = np.ascontiguousarray(problem.gram.whole())
     gradient = solution.values - solution.intercept - problem.label
@@ -233,7 +191,6 @@ def _last_of_class(problem: DualProblem, points: Indices, rest: Array) -> Mask:
 
 
 def _check_unchanged(
-    problem: DualProblem,
     solution: DualSolution,
     points: Indices,
     rest: Array,
@@ -241,6 +198,7 @@ def _check_unchanged(
     found: Found,
 ) -> None:
     """Cases whose coefficients stay as they are: only the intercept may cease to be unique."""
+    problem = solution.problem
     label, scale = problem.label, max(1.0, float(np.abs(solution.values).max()))
     cases = cases[solution.alpha[points[cases]] <= rest[cases]]
     rises, falls = _movable(solution.beta, label, problem.bound)

@@ -12,7 +12,6 @@ from scipy.linalg import cho_solve, solve_triangular
 
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution, pinning_points
 from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
 from bayes_svm.utils.dealing import copies_of_weight
@@ -132,8 +131,9 @@ def xi_alpha(
         raise ValueError(f"r_delta_squared={r_delta_squared!r} must be finite and at least 0.")
     machine, solutions = machine_of(estimator, X, y, sample_weight)
     radius = _r_delta_squared(machine) if r_delta_squared is None else float(r_delta_squared)
-    confusions = []
+    confusions, stable = [], True
     for k, solution in enumerate(solutions):
+        stable &= solution.stable
         doubtful = doubtful_rows(machine, solution, rho * radius)
         positive = machine.y == (1 if machine.n_problems == 1 else k)
         decided = np.where(positive, 1.0, -1.0) * np.where(doubtful, -1.0, 1.0)
@@ -144,7 +144,7 @@ def xi_alpha(
         counts=counts[0] if len(counts) == 1 else counts,
         rho=rho,
         r_delta_squared=radius,
-        stable=all(solution.stable for solution in solutions),
+        stable=stable,
     )
 
 
@@ -165,14 +165,15 @@ def doubtful_rows(machine: Machine, solution: DualSolution, factor: float) -> Ma
     """
     alpha = np.abs(solution.row_beta) / copies_of_weight(machine.weight)
     slack = np.zeros(len(alpha))
-    used = solution.group >= 0
-    slack[used] = solution.slack[solution.group[used]]
+    group = solution.problem.group
+    used = group >= 0
+    slack[used] = solution.slack[group[used]]
     return np.asarray(factor * alpha + slack >= 1)
 
 
 def _r_delta_squared(machine: Machine) -> float:
     gram = machine.gram
-    if machine.kernel.function == "linear":
+    if machine.kernel.is_linear:
         unit_length = np.allclose(gram.diagonal, 1.0, rtol=0, atol=1e-9)
         smallest = machine.X.data.min(initial=0.0) if sparse.issparse(machine.X) else machine.X.min()
         if unit_length and smallest >= 0:
@@ -220,10 +221,10 @@ def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayL
     """
     machine, solutions = machine_of(estimator, X, y, sample_weight)
     columns = []
-    for k, solution in enumerate(solutions):
+    for solution in solutions:
         if solution.tie_break == 0:
             raise ValueError(f"The span estimate needs an exact set of free points: {solution.reason}.")
-        columns.append(_span_values(machine, machine.problem(k), solution))
+        columns.append(_span_values(machine, solution))
     values = columns[0] if len(columns) == 1 else np.column_stack(columns)
     return Span(
         confusions=decisions_per_class(machine.y, len(machine.classes), values, machine.weight),
@@ -231,19 +232,21 @@ def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayL
     )
 
 
-def _span_values(machine: Machine, problem: DualProblem, solution: DualSolution) -> Array:
+def _span_values(machine: Machine, solution: DualSolution) -> Array:
     """``f(x_r) - y_r S_r^2`` times what alpha loses when one copy of the row goes."""
+    problem = solution.problem
     values = machine.values_on_rows(solution)
     rows = np.flatnonzero(problem.group >= 0)
     points = problem.group[rows]
     unit = problem.row_bound[rows] / copies_of_weight(machine.weight[rows])
     lost = np.maximum(0.0, solution.alpha[points] - np.maximum(0.0, problem.bound[points] - unit))
-    values[rows] -= problem.label[points] * lost * _squared_spans(problem, solution)[points]
+    values[rows] -= problem.label[points] * lost * _squared_spans(solution)[points]
     return values
 
 
-def _squared_spans(problem: DualProblem, solution: DualSolution) -> Array:
+def _squared_spans(solution: DualSolution) -> Array:
     """Squared distance of each point from the affine hull of the (other) free points."""
+    problem = solution.problem
     gram = problem.gram
     free = pinning_points(solution)
     system = problem.free_system(free)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from bayes_svm._core.follow import DONE, TOO_MANY_CHANGES, Base, Motion, follow
+from bayes_svm._core.removals import Removals
 from bayes_svm.dual.polish import (
     MAX_CHANGES,
     beta_at,
@@ -17,7 +18,7 @@ from bayes_svm.dual.polish import (
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import solve
 from bayes_svm.dual.tableau import Tableau, columns_outside, flat_curvature
-from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.retrain import outcome_of
 from bayes_svm.leave_one_out.start import PathBase
 from bayes_svm.utils.types import Array, Indices
@@ -30,7 +31,7 @@ EVENTS = 20  # per row of the tableau
 FAR = 3.0  # residual from which on a point is not expected to take part; the end is checked on all
 
 
-def follow_anew(base: PathBase, case: Removals, cross: Array) -> Outcomes | None:
+def follow_anew(base: PathBase, case: Removals) -> Outcomes | None:
     """Move all points of one case along a common parameter, with a new tableau when it pays.
 
     The points of the case are no rows of the tableau: only what they do to the others is.
@@ -39,7 +40,7 @@ def follow_anew(base: PathBase, case: Removals, cross: Array) -> Outcomes | None
 
     Returns None if the path could not be followed to its end.
     """
-    remaining = replace(base.problem, bound=case.bounds(base.problem, 0))
+    remaining = replace(base.problem, bound=case.bounds(base.problem.bound, 0))
     beta, events, time = base.beta.copy(), 0, 0.0
     moved = case.points[np.abs(beta[case.points]) > remaining.bound[case.points]]
     goal = remaining.label[moved] * remaining.bound[moved]
@@ -59,7 +60,7 @@ def follow_anew(base: PathBase, case: Removals, cross: Array) -> Outcomes | None
     if not solution.exact:
         return None
     status = "path" if solution.stable else "unstable"
-    return outcome_of(solution, case, status, cross, events=events + solution.pivots)
+    return outcome_of(solution, case, status, events=events + solution.pivots)
 
 
 def _stretch(

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayes_svm._core.removals import Removals
+from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem, bound_slack
 from bayes_svm.dual.solution import UNIQUE, DualSolution, intercept_interval
 from bayes_svm.leave_one_out.cases import Leaving
-from bayes_svm.leave_one_out.certified import leave_out_signs
+from bayes_svm.leave_one_out.certified import leave_out_signs, proven
+from bayes_svm.leave_one_out.outcomes import Outcomes, Remainders
 from bayes_svm.leave_one_out.path import BATCH, Paths
-from bayes_svm.leave_one_out.removal import Outcomes, Removals
 from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import settle_at_once
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["Plan", "Readings", "Wanted", "iterate_parts", "read_parts"]
-
+__all__ = ["Wanted", "iterate_parts", "removals_of"]
 
 SECTION = 8 * BATCH  # cases between two reports of progress
 
@@ -31,12 +31,15 @@ class Wanted:
     Parameters
     ----------
     method : {"path", "certified", "warm", "retrain"}
+        As in :func:`bayes_svm.leave_one_out`.
     sign_only : bool
+        Whether the signs of the decision values are enough.
     tolerance : float
         Violation of optimality at which the iterative methods stop.
     max_iter : int
         Limit on the solver where the remaining problem is solved on its own.
     n_jobs : int, optional
+        Jobs of joblib.
     report : callable, optional
         Called with the number of cases done and of all cases.
     """
@@ -49,62 +52,36 @@ class Wanted:
     report: Callable[[int, int], None] | None = None
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The cases of a :class:`Leaving` as one problem has them, and what each part of them is there.
+def removals_of(problem: DualProblem, leaving: Leaving) -> tuple[Removals, Indices, Indices]:
+    """What leaves a problem, and which case and member each part of it is there.
 
-    Parameters
-    ----------
+    Parts of the same point leave as one member.
+
+    Returns
+    -------
     removals : Removals
-    parts : array of shape (n_present,)
-        Parts whose rows the problem has.
-    case, member : arrays of shape (n_present,)
-        Their case, and their point's number among all members.
-    absent, absent_case : arrays of shape (n_absent,)
-        Parts whose rows the problem does not have, of weight 0 or of other classes, and their case.
+        The cases of which the problem has a point.
+    case : array of shape (n_parts,)
+        The number of each part's case among them; -1 for a case of which the problem has no point.
+    member : array of shape (n_parts,)
+        The number of each part's member; -1 for rows that the problem does not have, because their weight
+        is 0 or they are of other classes.
     """
-
-    removals: Removals
-    parts: Indices
-    case: Indices
-    member: Indices
-    absent: Indices
-    absent_case: Indices
-
-    @classmethod
-    def of(cls, problem: DualProblem, leaving: Leaving) -> Plan:
-        """What leaves a problem; parts of the same point leave as one member."""
-        n_points = len(problem.label)
-        point = problem.group[leaving.part_row]
-        parts = np.flatnonzero(point >= 0)
-        keys, member = _numbered(leaving.case[parts] * n_points + point[parts])
-        cases, points = np.divmod(keys, n_points)
-        removed = np.bincount(member, weights=leaving.removed[parts], minlength=len(keys))
-        number, case = _numbered(cases)
-        start = np.append(np.searchsorted(cases, number), len(cases))
-        bound = problem.bound[points]
-        rest = np.where(removed >= bound * (1 - 1e-12), 0.0, bound - removed)
-        absent = np.flatnonzero(point < 0)
-        if len(absent):  # of a case that the problem does not have nothing is left out: the machine stands
-            absent = absent[np.isin(leaving.case[absent], number)]
-        absent_case = np.searchsorted(number, leaving.case[absent])
-        return cls(Removals(start, points, rest), parts, case[member], member, absent, absent_case)
-
-    def section(self, first: int, last: int) -> Plan:
-        """The cases from ``first`` to ``last - 1``, numbered from 0."""
-        if first == 0 and last == len(self.removals):
-            return self
-        removals = self.removals.take(np.arange(first, last))
-        mine = np.flatnonzero((self.case >= first) & (self.case < last))
-        theirs = np.flatnonzero((self.absent_case >= first) & (self.absent_case < last))
-        return Plan(
-            removals,
-            self.parts[mine],
-            self.case[mine] - first,
-            self.member[mine] - self.removals.start[first],
-            self.absent[theirs],
-            self.absent_case[theirs] - first,
-        )
+    n_points = len(problem.label)
+    point = problem.group[leaving.part_row]
+    parts = np.flatnonzero(point >= 0)
+    keys, of_part = _numbered(leaving.case[parts] * n_points + point[parts])
+    cases, points = np.divmod(keys, n_points)
+    removed = np.bincount(of_part, weights=leaving.removed[parts], minlength=len(keys))
+    number, _ = _numbered(cases)
+    start = np.append(np.searchsorted(cases, number), len(cases))
+    bound = problem.bound[points]
+    rest = np.where(removed >= bound * (1 - 1e-12), 0.0, bound - removed)
+    member = np.full(len(point), -1)
+    member[parts] = of_part
+    place = np.minimum(np.searchsorted(number, leaving.case), len(number) - 1)
+    case = np.where(number[place] == leaving.case, place, -1)
+    return Removals(start, points, rest), case, member
 
 
 def _numbered(keys: Indices) -> tuple[Indices, Indices]:
@@ -115,140 +92,75 @@ def _numbered(keys: Indices) -> tuple[Indices, Indices]:
     return different, number
 
 
-@dataclass(frozen=True)
-class Readings:
-    """Per part: value, its sign, status, events, kernel columns, KKT residual and relative gap.
-
-    ``at`` has the decision values at the points asked for besides, shape (n_parts, n_at).
-    """
-
-    values: Array
-    signs: Array
-    status: NDArray[np.str_]
-    events: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    kkt_residual: Array
-    gap: Array
-    at: Array
-
-    def take(self, which: Indices) -> Readings:
-        """Some of them."""
-        return Readings(**{name: values[which] for name, values in vars(self).items()})
-
-    @classmethod
-    def of_plan(cls, plan: Plan, outcomes: Outcomes) -> Readings:
-        """Outcomes handed out to the parts of a plan, first those it has, then the absent ones.
-
-        Of the points asked for besides, the last are the absent rows.
-        """
-        case = np.concatenate([plan.case, plan.absent_case])
-        n_at = outcomes.at.shape[1] - len(plan.absent)
-        own = outcomes.at[plan.absent_case, n_at + np.arange(len(plan.absent))]
-        return cls(
-            values=np.concatenate([outcomes.values[plan.member], own]),
-            signs=np.concatenate([outcomes.signs[plan.member], np.sign(own)]),
-            status=outcomes.status[case],
-            events=outcomes.events[case],
-            columns=outcomes.columns[case],
-            kkt_residual=outcomes.kkt_residual[case],
-            gap=outcomes.gap[case],
-            at=outcomes.at[case, :n_at],
-        )
-
-    @classmethod
-    def of_values(cls, values: Array, status: NDArray[np.str_]) -> Readings:
-        """Values of which no more is known than their status: residual and gap are infinite."""
-        n, nothing = len(values), np.zeros(len(values), dtype=np.int64)
-        unknown = np.full(n, np.inf)
-        return cls(values, np.sign(values), status, nothing, nothing, unknown, unknown, np.empty((n, 0)))
-
-    @classmethod
-    def of_whole(cls, solution: DualSolution, values: Array, at: Array) -> Readings:
-        """What is read where nothing leaves: the values of the whole machine."""
-        n = len(values)
-        status = "inexact" if not solution.exact else "unchanged" if solution.stable else "unstable"
-        return cls(
-            values=values.copy(),
-            signs=np.sign(values),
-            status=np.full(n, status, dtype="<U10"),
-            events=np.zeros(n, dtype=np.int64),
-            columns=np.zeros(n, dtype=np.int64),
-            kkt_residual=np.full(n, solution.kkt_residual),
-            gap=np.full(n, solution.relative_gap),
-            at=np.tile(at, (n, 1)),
-        )
-
-
-def read_parts(
-    problem: DualProblem,
+def iterate_parts(
+    machine: Machine,
     solution: DualSolution,
-    whole: Readings,
-    plan: Plan,
+    leaving: Leaving,
     wanted: Wanted,
-    cross: Array | None = None,
-) -> Readings:
-    """Leave out every case of a plan.
+    at: Array,
+    missing: Indices | None = None,
+) -> Iterator[tuple[Indices, Outcomes, Array]]:
+    """Leave out every case of a problem, section after section.
+
+    The sections, and with them the values to the last bit, do not depend on what is missing.
 
     Parameters
     ----------
-    problem : DualProblem
+    machine : Machine
+        The machine that the solution is of.
     solution : DualSolution
-    whole : Readings
-        Of every part under the whole machine: what a part gets that is in no case of the problem.
-    plan : Plan
+        The solution of one of its problems.
+    leaving : Leaving
+        What leaves together.
     wanted : Wanted
-    cross : array of shape (n_at + n_absent, n_points), optional
-        Kernel values between points asked for besides, then the rows of the plan's absent parts,
-        and the points of the problem.
+        How.
+    at : array of shape (n_at, n_points)
+        Kernel values between points asked for besides and those of the problem.
+    missing : array, optional
+        The only parts that are asked for: sections without any of them are passed over.
+
+    Yields
+    ------
+    parts : array of shape (n_found,)
+        Parts of ``leaving``.
+    outcomes : Outcomes
+        What is known of each of them.
+    values_at : array of shape (n_found, n_at)
+        Decision values at the points asked for besides, of the machine without the part's case.
     """
-    for parts, found in iterate_parts(problem, solution, plan, wanted, cross=cross):
-        for name, values in vars(found).items():
-            getattr(whole, name)[parts] = values
-    return whole
-
-
-def iterate_parts(
-    problem: DualProblem,
-    solution: DualSolution,
-    plan: Plan,
-    wanted: Wanted,
-    *,
-    parts: Indices | None = None,
-    cross: Array | None = None,
-) -> Iterator[tuple[Indices, Readings]]:
-    """Readings of the parts of a plan, section after section, each with the parts it is for.
-
-    The sections, and with them the values to the last bit, are those of the plan: where only some
-    ``parts`` are asked for, sections that contain none of them are passed over.
-    """
-    cross = np.empty((0, len(problem.label))) if cross is None else cross
-    finder = _Finder(problem, solution, wanted, cross)
-    n_cases, n_at = len(plan.removals), len(cross) - len(plan.absent)
-    for first in range(0, n_cases, SECTION):
-        section = plan.section(first, min(first + SECTION, n_cases))
-        everything = np.concatenate([section.parts, section.absent])
-        if parts is not None and not np.isin(everything, parts).any():
+    removals, case, member = removals_of(solution.problem, leaving)
+    absent = np.flatnonzero((case >= 0) & (member < 0))
+    cross = machine.cross(solution.problem, machine.X[leaving.part_row[absent]])
+    finder = _Finder(solution, wanted, remainders=bool(len(at) or len(absent)))
+    for first in range(0, removals.n_cases, SECTION):
+        last = min(first + SECTION, removals.n_cases)
+        parts = np.flatnonzero((case >= first) & (case < last))
+        if missing is not None and not np.isin(parts, missing).any():
             continue
-        outcomes = finder.outcomes(section.removals)
-        if len(section.absent) < len(plan.absent):
-            # All absent rows were asked for in every case; each section keeps its own.
-            own = n_at + np.flatnonzero(np.isin(plan.absent, section.absent))
-            outcomes = replace(outcomes, at=outcomes.at[:, np.concatenate([np.arange(n_at), own])])
-        yield everything, Readings.of_plan(section, outcomes)
+        found = finder.outcomes(removals.take(np.arange(first, last)))
+        mine = case[parts] - first
+        # What a row reads that is not there is written over below.
+        outcomes = found.take(np.maximum(member[parts] - removals.start[first], 0), mine)
+        own = np.flatnonzero(member[parts] < 0)
+        if len(own):
+            here = np.searchsorted(absent, parts[own])
+            outcomes.set_values(own, found.values_at(cross[here])[mine[own], np.arange(len(own))])
+        yield parts, outcomes, found.values_at(at)[mine]
         if wanted.report is not None:
-            wanted.report(first + len(section.removals), n_cases)
+            wanted.report(last, removals.n_cases)
 
 
 class _Finder:
     """Outcomes of cases by one method, which keeps what all cases share."""
 
-    def __init__(self, problem: DualProblem, solution: DualSolution, wanted: Wanted, cross: Array) -> None:
-        self.problem, self.solution, self.wanted, self.cross = problem, solution, wanted, cross
-        self.paths = Paths(problem, solution, self.cross, wanted.sign_only)
+    def __init__(self, solution: DualSolution, wanted: Wanted, remainders: bool) -> None:
+        self.problem, self.solution, self.wanted = solution.problem, solution, wanted
+        self.remainders = remainders
+        self.paths = Paths(solution, wanted.sign_only, remainders)
 
     def outcomes(self, removals: Removals) -> Outcomes:
         """Outcomes of some cases."""
-        outcomes = Outcomes.open(removals, len(self.cross))
+        outcomes = Outcomes.open(removals, remainders=self.remainders)
         self._one_class(removals, outcomes)
         if self.wanted.method in ("certified", "warm"):
             self._signs(removals, outcomes)
@@ -256,7 +168,7 @@ class _Finder:
         if self.wanted.method == "path":
             self._untouched(removals, outcomes)
             if self.wanted.sign_only and self.solution.exact:
-                settle_at_once(self.problem, self.solution, removals, outcomes)
+                settle_at_once(self.solution, removals, outcomes)
         cases = outcomes.pending
         if len(cases) and self.wanted.method == "path" and self.solution.tie_break > 0:
             outcomes.put(removals, cases, self.paths.run(removals.take(cases), self.wanted.n_jobs))
@@ -264,7 +176,7 @@ class _Finder:
         start = self.solution if self.wanted.method == "path" else None
         for case in cases:
             one = removals.take(np.array([case]))
-            part = retrain(self.problem, one, self.cross, start=start, max_iter=self.wanted.max_iter)
+            part = retrain(self.problem, one, start=start, max_iter=self.wanted.max_iter)
             outcomes.put(removals, np.array([case]), part)
         return outcomes
 
@@ -272,7 +184,6 @@ class _Finder:
         """Signs of single points by the iterative methods, each with the value it is the sign of."""
         wanted, cases = self.wanted, outcomes.pending
         found = leave_out_signs(
-            self.problem,
             self.solution,
             removals.points[cases],
             removals.rest[cases],
@@ -283,7 +194,7 @@ class _Finder:
         )
         outcomes.set_values(cases, found.values)
         converged = np.where(found.violation <= wanted.tolerance, "converged", "inexact")
-        outcomes.status[cases] = np.where(found.proven, "certified", converged)
+        outcomes.status[cases] = np.where(proven(found, self.problem), "certified", converged)
         outcomes.events[cases], outcomes.columns[cases] = found.steps, found.columns
         outcomes.kkt_residual[cases], outcomes.gap[cases] = found.violation, found.gap
 
@@ -294,11 +205,12 @@ class _Finder:
             if np.count_nonzero(label == gone) > most:
                 continue
             leaves = (removals.rest == 0) & (label[removals.points] == gone)
-            count = np.bincount(removals.case, weights=leaves, minlength=len(removals))
+            count = np.bincount(removals.case, weights=leaves, minlength=removals.n_cases)
             cases = np.flatnonzero(count == np.sum(label == gone))
             if len(cases):
                 outcomes.set_values(removals.members(cases), -gone)
-                outcomes.status[cases], outcomes.at[cases] = "one-class", -gone
+                outcomes.status[cases] = "one-class"
+                outcomes.keep(Remainders.equal(cases, np.zeros(len(label)), -gone))
 
     def _untouched(self, removals: Removals, outcomes: Outcomes) -> None:
         """Cases whose points use no more than the bound they keep: nothing changes without them."""
@@ -312,25 +224,27 @@ class _Finder:
         outcomes.set_values(members, solution.values[points[members]])
         outcomes.status[cases] = "unchanged" if solution.exact else "inexact"
         outcomes.kkt_residual[cases], outcomes.gap[cases] = solution.kkt_residual, solution.relative_gap
-        if len(self.cross):
-            outcomes.at[cases] = self.cross @ solution.beta + solution.intercept
+        shift = np.zeros(len(cases))
         if not solution.n_free:
-            for case in cases:
-                self._move_to_middle(removals, int(case), outcomes)
+            shift = np.array([self._move_to_middle(removals, int(case), outcomes) for case in cases])
+        outcomes.keep(Remainders.equal(cases, solution.beta, solution.intercept, shift))
 
-    def _move_to_middle(self, removals: Removals, case: int, outcomes: Outcomes) -> None:
-        """With no free coefficient, points may have pinned an end of the interval of optimal intercepts."""
+    def _move_to_middle(self, removals: Removals, case: int, outcomes: Outcomes) -> float:
+        """With no free coefficient, points may have pinned an end of the interval of optimal intercepts.
+
+        Returns what the intercept changes by.
+        """
         problem, solution = self.problem, self.solution
         members = slice(removals.start[case], removals.start[case + 1])
-        present = removals.bounds(problem, case) > 0
+        present = removals.bounds(problem.bound, case) > 0
         if solution.stable and present[removals.points[members]].all():
-            return
+            return 0.0
         gradient = solution.values - solution.intercept - problem.label
         low, high = intercept_interval(
             solution.beta[present], gradient[present], problem.lower[present], problem.upper[present]
         )
         shift = (low + high) / 2 - solution.intercept
         outcomes.set_values(members, solution.values[removals.points[members]] + shift)
-        outcomes.at[case] += shift
         if solution.exact and high - low > UNIQUE:
             outcomes.status[case] = "unstable"
+        return shift

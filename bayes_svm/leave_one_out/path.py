@@ -8,13 +8,13 @@ import numpy as np
 from joblib import delayed
 
 from bayes_svm._core.follow import State
-from bayes_svm._core.shrink import Cases, Ends, Room, shrink_each
+from bayes_svm._core.removals import Removals
+from bayes_svm._core.shrink import Ends, Moves, Room, shrink_each
 from bayes_svm.dual.polish import scratch
-from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.dual.tableau import columns_outside
 from bayes_svm.leave_one_out.group_path import follow_anew
-from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import MARGIN, steepest_fall
 from bayes_svm.leave_one_out.start import PathBase, Rows
@@ -43,23 +43,20 @@ class Paths:
 
     Parameters
     ----------
-    problem : DualProblem
     solution : DualSolution
-        Exact solution of ``problem``.
-    cross : array of shape (n_at, n_points)
-        Kernel values between points asked for besides and those of the problem.
+        Exact.
     sign_only : bool
         Stop each path as soon as the sign of its value is known.
+    remainders : bool
+        Keep the machines that the paths end at.
     """
 
-    def __init__(
-        self, problem: DualProblem, solution: DualSolution, cross: Array, sign_only: bool = False
-    ) -> None:
-        self.problem, self.solution, self.cross, self.sign_only = problem, solution, cross, sign_only
+    def __init__(self, solution: DualSolution, sign_only: bool, remainders: bool) -> None:
+        self.solution, self.sign_only, self.remainders = solution, sign_only, remainders
 
     @cached_property
     def _base(self) -> PathBase:
-        return PathBase(self.problem, self.solution, self.solution.tie_break)
+        return PathBase(self.solution, self.solution.tie_break, self.remainders)
 
     @cached_property
     def _near(self) -> Mask:
@@ -79,11 +76,11 @@ class Paths:
 
         The batches, and with them all sums, are the same at any ``n_jobs``.
         """
-        outcomes = Outcomes.open(removals, len(self.cross))
-        shared = np.arange(len(removals))
+        outcomes = Outcomes.open(removals, remainders=self.remainders)
+        shared = np.arange(removals.n_cases)
         if not removals.single:
             moving = _excess(self._base.exact_beta, removals) > 0
-            moves = np.bincount(removals.case, weights=moving, minlength=len(removals))
+            moves = np.bincount(removals.case, weights=moving, minlength=removals.n_cases)
             shared = np.flatnonzero(moves <= MANY_MEMBERS)
         base, rows, sign_only = self._base, self._rows, self.sign_only
         first = self.solution.tie_break
@@ -92,7 +89,7 @@ class Paths:
                 break
             if tie_break < first:
                 # At exact targets a path may end on the wrong side of a tie by what the perturbation moved.
-                base, sign_only = PathBase(self.problem, self.solution, tie_break), False
+                base, sign_only = PathBase(self.solution, tie_break, self.remainders), False
                 rows = Rows.on(base, rows.tableau)
             shared, rows = self._passes(removals, shared, base, rows, sign_only, n_jobs, outcomes)
         for case in outcomes.pending:
@@ -113,10 +110,7 @@ class Paths:
         """Run cases on tableaus that grow by what they lack; returns the open ones, and the last tableau."""
         for _ in range(MAX_TABLEAUS):
             batches = [cases[start : start + BATCH] for start in range(0, len(cases), BATCH)]
-            calls = [
-                delayed(_run_batch)(base, rows, self.cross, removals.take(batch), sign_only)
-                for batch in batches
-            ]
+            calls = [delayed(_run_batch)(base, rows, removals.take(batch), sign_only) for batch in batches]
             parts = run_all(n_jobs, calls, shared=[base, rows])
             for batch, (part, _) in zip(batches, parts, strict=True):
                 outcomes.put(removals, batch, part)
@@ -133,10 +127,10 @@ class Paths:
     def _alone(self, case: Removals) -> Outcomes:
         """One case with tableaus of its own, or, if that fails, by solving what is left."""
         if len(case.points) > 1:
-            found = follow_anew(self._base, case, self.cross)
+            found = follow_anew(self._base, case)
             if found is not None:
                 return found
-        return retrain(self.problem, case, self.cross, start=self.solution)
+        return retrain(self.solution.problem, case, start=self.solution)
 
 
 def _union(lists: list[Indices]) -> Indices:
@@ -150,13 +144,11 @@ def _excess(beta: Array, removals: Removals) -> Array:
     return np.asarray(np.abs(beta[removals.points]) - removals.rest)
 
 
-def _run_batch(
-    base: PathBase, rows: Rows, cross: Array, removals: Removals, sign_only: bool
-) -> tuple[Outcomes, Indices]:
+def _run_batch(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> tuple[Outcomes, Indices]:
     """Run the paths of some cases and verify their ends; the cases where this fails stay open."""
     with one_blas_thread():
-        cases = _cases(base, rows, removals, sign_only)
-        n_paths, m = len(removals), len(rows.tableau.rows)
+        moves = _moves(base, rows, removals, sign_only)
+        n_paths, m = removals.n_cases, len(rows.tableau.rows)
         ends = Ends(
             changes=np.zeros((n_paths, m)),
             intercepts=np.zeros(n_paths),
@@ -168,10 +160,10 @@ def _run_batch(
         # Bounds change for a path: other threads have the same base.
         loop = rows.loop._replace(lower=rows.loop.lower.copy(), upper=rows.loop.upper.copy())
         shrink_each(
-            loop, cases, rows.start, MAX_EVENTS, MARGIN, _blank_state(m),
+            loop, moves, rows.start, MAX_EVENTS, MARGIN, _blank_state(m),
             scratch(m, CAPACITY), Room(np.zeros(m + 1), np.zeros(m), np.empty(m + 1)), ends,
         )  # fmt: skip
-        return verify(base, rows, removals, cases, ends, cross)
+        return verify(base, rows, removals, moves, ends)
 
 
 def _blank_state(m: int) -> State:
@@ -185,49 +177,49 @@ def _blank_state(m: int) -> State:
     )
 
 
-def _cases(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> Cases:
+def _moves(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> Moves:
     """The moves of the members, and the rates that those at a bound give all positions."""
     points = removals.points
     label, place = base.problem.label[points], rows.position[points]
-    exact_moves = -label * np.maximum(0.0, _excess(base.exact_beta, removals))
-    stays = (removals.rest > 0) & (exact_moves == 0)
-    moves = np.where(stays, 0.0, -label * np.maximum(0.0, _excess(base.beta, removals)))
+    exact_change = -label * np.maximum(0.0, _excess(base.exact_beta, removals))
+    stays = (removals.rest > 0) & (exact_change == 0)
+    change = np.where(stays, 0.0, -label * np.maximum(0.0, _excess(base.beta, removals)))
     heads = removals.start[:-1]
     watched, steepest = np.full(len(heads), -1), np.zeros(len(heads))
     if sign_only:
         watched = np.where(np.diff(removals.start) == 1, place[heads], -1)
-        lost = np.abs(moves[heads])
+        lost = np.abs(change[heads])
         steepest = steepest_fall(base.problem, points[heads], lost, len(base.system.free))
-    return Cases(
+    return Moves(
         start=removals.start,
         rows=place,
-        moves=moves,
-        exact_moves=exact_moves,
+        change=change,
+        exact_change=exact_change,
         keeps=removals.rest > 0,
         stays=stays,
         bound=label * removals.rest,
-        directions=_directions(base, rows, removals, place, moves),
+        directions=_directions(base, rows, removals, place, change),
         watched=watched,
         signs=label[heads],
         steepest=steepest,
     )
 
 
-def _directions(base: PathBase, rows: Rows, removals: Removals, place: Indices, moves: Array) -> Array:
+def _directions(base: PathBase, rows: Rows, removals: Removals, place: Indices, change: Array) -> Array:
     """Rates of all positions due to the members that are not free in the base."""
     n_free, W = rows.tableau.n_free, rows.tableau.W
-    if len(removals) > 1 and 8 * len(place) * len(W) > DIRECTION_BYTES:
-        half = len(removals) // 2
-        cut, parts = removals.start[half], (np.arange(half), np.arange(half, len(removals)))
+    if removals.n_cases > 1 and 8 * len(place) * len(W) > DIRECTION_BYTES:
+        half = removals.n_cases // 2
+        cut, parts = removals.start[half], (np.arange(half), np.arange(half, removals.n_cases))
         first, second = (removals.take(part) for part in parts)
         return np.concatenate(
             [
-                _directions(base, rows, first, place[:cut], moves[:cut]),
-                _directions(base, rows, second, place[cut:], moves[cut:]),
+                _directions(base, rows, first, place[:cut], change[:cut]),
+                _directions(base, rows, second, place[cut:], change[cut:]),
             ]
         )
     columns = np.zeros((len(place), len(W)))
-    inside, outside = np.flatnonzero(place >= n_free), np.flatnonzero((place < 0) & (moves != 0))
+    inside, outside = np.flatnonzero(place >= n_free), np.flatnonzero((place < 0) & (change != 0))
     columns[inside] = W[place[inside]]
     if len(outside):
         columns[outside] = columns_outside(
@@ -237,5 +229,5 @@ def _directions(base: PathBase, rows: Rows, removals: Removals, place: Indices, 
             removals.points[outside],
             rows.free_rest,
         )
-    columns *= moves[:, None]
-    return columns if len(columns) == len(removals) else np.add.reduceat(columns, removals.start[:-1])
+    columns *= change[:, None]
+    return columns if len(columns) == removals.n_cases else np.add.reduceat(columns, removals.start[:-1])

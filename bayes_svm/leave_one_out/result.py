@@ -99,12 +99,6 @@ class LeaveOneOut:
     proba: Array | None = field(default=None, repr=False)
 
     @property
-    def seconds_per_event(self) -> float:
-        """Wall time divided by the number of events; NaN where there were none."""
-        n_events = int(self.events.sum())
-        return self.seconds / n_events if n_events else float("nan")
-
-    @property
     def certified_share(self) -> float:
         """Share of values whose sign is proven by the method "certified" or by a sufficiency check."""
         return float(np.mean(self.status == "certified"))

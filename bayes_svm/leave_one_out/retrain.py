@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from bayes_svm._core.removals import Removals
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution, solve
-from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.leave_one_out.outcomes import Outcomes, Remainders
 from bayes_svm.utils.types import Array
 
 __all__ = ["outcome_of", "retrain"]
@@ -21,7 +22,6 @@ LOOSE = 1e-3  # the same where there is no polish: an SVC's own tolerance
 def retrain(
     problem: DualProblem,
     case: Removals,
-    cross: Array,
     *,
     start: DualSolution | None = None,
     max_iter: int = -1,
@@ -33,14 +33,12 @@ def retrain(
     problem : DualProblem
     case : Removals
         A single one.
-    cross : array of shape (n_at, n_points)
-        Kernel values between points asked for besides and those of the problem.
     start : DualSolution, optional
         Solution of the whole problem to start from; without it, from zero.
     max_iter : int
         As in :func:`bayes_svm.dual.solution.solve`.
     """
-    remaining = replace(problem, bound=case.bounds(problem, 0))
+    remaining = replace(problem, bound=case.bounds(problem.bound, 0))
     tol = TIGHT if problem.convex else LOOSE
     seeds = [None] if start is None else [_seeded(remaining, start), None]
     for seed in seeds:  # from zero, where the way from the whole solution did not lead to the last digit
@@ -48,16 +46,16 @@ def retrain(
         if solution.exact or not problem.convex:
             break
     status = "inexact" if not solution.exact else "re-trained" if solution.stable else "unstable"
-    return outcome_of(solution, case, status, cross, events=solution.pivots)
+    return outcome_of(solution, case, status, events=solution.pivots)
 
 
-def outcome_of(solution: DualSolution, case: Removals, status: str, cross: Array, *, events: int) -> Outcomes:
+def outcome_of(solution: DualSolution, case: Removals, status: str, *, events: int) -> Outcomes:
     """What the solution of the remaining problem says of a case."""
-    outcome = Outcomes.open(case, len(cross))
+    outcome = Outcomes.open(case, remainders=True)
     outcome.set_values(slice(None), solution.values[case.points])
     outcome.status[0], outcome.events[0] = status, events
     outcome.kkt_residual[0], outcome.gap[0] = solution.kkt_residual, solution.relative_gap
-    outcome.at[0] = cross @ solution.beta + solution.intercept
+    outcome.keep(Remainders.equal(np.zeros(1, dtype=np.intp), solution.beta, solution.intercept))
     return outcome
 
 
@@ -68,7 +66,7 @@ def _seeded(remaining: DualProblem, start: DualSolution) -> Array:
     missing = float((start.beta - beta).sum())
     room = np.maximum(0.0, upper - beta if missing > 0 else beta - lower)
     room[beta != start.beta] = 0.0
-    order = np.argsort(np.abs(start.values - start.label), kind="stable")
+    order = np.argsort(np.abs(start.values - remaining.label), kind="stable")
     filled = np.minimum(np.cumsum(room[order]), abs(missing))
     beta[order] += np.sign(missing) * np.diff(filled, prepend=0.0)
     return np.clip(beta, lower, upper)

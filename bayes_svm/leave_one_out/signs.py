@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from bayes_svm._core.follow import NEVER
+from bayes_svm._core.removals import Removals
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out.certified import keep_their_sign
-from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["MARGIN", "settle_at_once", "steepest_fall"]
@@ -19,15 +20,14 @@ WORTH_A_CHECK = 150  # cases from which on checks save more paths than they cost
 MANY_FREE = 10  # free points with which one is sure to be left when a single point goes
 
 
-def settle_at_once(
-    problem: DualProblem, solution: DualSolution, removals: Removals, outcomes: Outcomes
-) -> None:
+def settle_at_once(solution: DualSolution, removals: Removals, outcomes: Outcomes) -> None:
     """Settle the open cases of single points whose sign no path can change.
 
     ``y_r f(x_r)`` never rises along the path of r: a point on the wrong side stays there. And it
     cannot fall faster than :func:`steepest_fall`. Of what is left, where it is worth a look, the
     sufficiency check of ``method="certified"`` may prove the sign.
     """
+    problem = solution.problem
     cases = np.flatnonzero((outcomes.status == "") & (np.diff(removals.start) == 1))
     members = removals.start[cases]
     points, rest = removals.points[members], removals.rest[members]
@@ -39,7 +39,7 @@ def settle_at_once(
     left = np.flatnonzero(~settled)
     checkable = problem.convex and problem.label[-1] != 0 and not problem.gram.on_demand
     if checkable and len(left) >= WORTH_A_CHECK:
-        settled[left] = keep_their_sign(problem, solution, points[left], rest[left])
+        settled[left] = keep_their_sign(solution, points[left], rest[left])
     chosen = cases[settled]
     outcomes.signs[members[settled]] = np.sign(solution.values[points[settled]])
     outcomes.status[chosen] = "settled"

@@ -11,7 +11,7 @@ from bayes_svm._core.follow import Base
 from bayes_svm._core.optimality import Tolerance
 from bayes_svm._core.shrink import Start
 from bayes_svm.dual.polish import margin_targets, state_at
-from bayes_svm.dual.problem import AT_BOUND, DualProblem
+from bayes_svm.dual.problem import AT_BOUND
 from bayes_svm.dual.solution import DualSolution, pinning_points
 from bayes_svm.dual.tableau import Tableau, flat_curvature
 from bayes_svm.utils.memory import require_bytes
@@ -28,20 +28,22 @@ class PathBase:
 
     Parameters
     ----------
-    problem : DualProblem
     solution : DualSolution
     tie_break : float
         Perturbation of the targets, at most that of the solution. Its free points, optimal for
         the targets of both ends, are so for all between.
+    remainders : bool
+        Whether the machines that the paths end at are asked for.
     """
 
-    def __init__(self, problem: DualProblem, solution: DualSolution, tie_break: float) -> None:
-        self.problem = problem
+    def __init__(self, solution: DualSolution, tie_break: float, remainders: bool) -> None:
+        self.remainders = remainders
+        self.problem = problem = solution.problem
         self.lower, self.upper = problem.lower, problem.upper
         free = pinning_points(solution)
         # Where the intercept is not unique, the solution has the middle of its interval, and
         # the tableau the end at which its free point, itself at a bound, has residual zero.
-        shift = float(solution.label[free[0]] - solution.values[free[0]])
+        shift = float(problem.label[free[0]] - solution.values[free[0]])
         self.intercept = solution.intercept + shift
         self.exact_beta = solution.beta
         self.exact_residual = solution.values + shift - problem.label

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from bayes_svm._core.follow import DONE, SETTLED
 from bayes_svm._core.matrix import add_sparse_product
-from bayes_svm._core.optimality import Measured, Members, Points, check_ends, check_moved
-from bayes_svm._core.shrink import Cases, Ends
+from bayes_svm._core.optimality import Measured, Points, check_ends, check_moved
+from bayes_svm._core.removals import Removals
+from bayes_svm._core.shrink import Ends, Moves
 from bayes_svm.dual.solution import EPSILON, EXACT_GAP, TINY, UNIQUE
 from bayes_svm.dual.solution import SETTLED as SETTLED_ROUNDING
-from bayes_svm.leave_one_out.removal import Outcomes, Removals
+from bayes_svm.leave_one_out.outcomes import Outcomes, Remainders
 from bayes_svm.leave_one_out.start import PathBase, Rows
 from bayes_svm.utils.types import Array, Indices, Mask
 
@@ -45,7 +46,7 @@ class _Moved:
 
 
 def verify(
-    base: PathBase, rows: Rows, removals: Removals, cases: Cases, ends: Ends, cross: Array
+    base: PathBase, rows: Rows, removals: Removals, moves: Moves, ends: Ends
 ) -> tuple[Outcomes, Indices]:
     """Outcomes of the paths whose ends are optimal; the other cases stay open.
 
@@ -57,34 +58,35 @@ def verify(
     rows : Rows
     removals : Removals
         What the paths removed.
-    cases : Cases
+    moves : Moves
     ends : Ends
-    cross : array of shape (n_at, n_points)
-        Kernel values between the points asked for besides and those of the problem.
     """
-    outcomes = Outcomes.open(removals, len(cross))
+    outcomes = Outcomes.open(removals, remainders=base.remainders)
     outcomes.events[:] = ends.events
     ended = np.isfinite(ends.intercepts) & ((ends.outcomes == DONE) | (ends.outcomes == SETTLED))
-    moved = _moved(base, rows, removals, cases, ends)
+    moved = _moved(base, rows, removals, moves, ends)
     precise = ended & _verify_moved(base, removals, ends, moved, outcomes)
     kept, violated = _verify_outside(base, rows, removals, ends, moved)
     good = precise & kept
-    _write(base, removals, cases, ends, moved, good, outcomes)
-    _ask(base, moved, ends.intercepts, cross, good, outcomes)
+    _write(base, removals, moves, ends, moved, good, outcomes)
+    if base.remainders:
+        known = np.flatnonzero(good)
+        delta, shift = moved.delta[known], ends.intercepts[known]
+        outcomes.keep(Remainders(known, base.exact_beta, base.intercept, moved.points, delta, shift))
     rest = np.flatnonzero(ended & kept & ~precise & (ends.outcomes == DONE))
     if len(rest):
-        _verify_everywhere(base, removals, moved, ends, rest, cross, outcomes)
+        _verify_everywhere(base, removals, moved, ends, rest, outcomes)
     return outcomes, violated
 
 
-def _moved(base: PathBase, rows: Rows, removals: Removals, cases: Cases, ends: Ends) -> _Moved:
+def _moved(base: PathBase, rows: Rows, removals: Removals, moves: Moves, ends: Ends) -> _Moved:
     """Changes of beta on each path, and what they do to f: most are of free points."""
-    gram, n_free, n_paths = base.problem.gram, rows.tableau.n_free, len(removals)
+    gram, n_free, n_paths = base.problem.gram, rows.tableau.n_free, removals.n_cases
     # Members are among the points even where they do not move: their values are wanted.
     mask = np.asarray(ends.changes[:, n_free:].any(axis=0))
-    mask[cases.rows[cases.rows >= n_free] - n_free] = True
+    mask[moves.rows[moves.rows >= n_free] - n_free] = True
     inside = n_free + np.flatnonzero(mask)
-    out = np.flatnonzero(cases.rows < 0)
+    out = np.flatnonzero(moves.rows < 0)
     beyond = np.unique(removals.points[out]) if len(out) else out
     points = np.concatenate([base.system.free, rows.tableau.rows[inside], beyond])
     rank = np.full(len(rows.position), -1)
@@ -93,7 +95,7 @@ def _moved(base: PathBase, rows: Rows, removals: Removals, cases: Cases, ends: E
     of_others[:, : len(inside)] = ends.changes[:, inside]
     if len(out):
         case = removals.case[out]
-        of_others[case, rank[removals.points[out]] - n_free] = ends.times[case] * cases.exact_moves[out]
+        of_others[case, rank[removals.points[out]] - n_free] = ends.times[case] * moves.exact_change[out]
     between = gram.block(points[n_free:], points)
     delta, values = np.empty((2, n_paths, len(points)))
     delta[:, :n_free], delta[:, n_free:] = of_free, of_others
@@ -105,7 +107,7 @@ def _moved(base: PathBase, rows: Rows, removals: Removals, cases: Cases, ends: E
 
 def _verify_moved(base: PathBase, removals: Removals, ends: Ends, moved: _Moved, outcomes: Outcomes) -> Mask:
     """Optimality of the points that move by the product, of the other rows by the tableau."""
-    problem, chosen, n_paths = base.problem, moved.points, len(removals)
+    problem, chosen, n_paths = base.problem, moved.points, removals.n_cases
     beta, residual, label = base.exact_beta[chosen], base.exact_residual[chosen], problem.label[chosen]
     others = np.abs(base.exact_beta)
     others[chosen] = 0.0
@@ -114,10 +116,11 @@ def _verify_moved(base: PathBase, removals: Removals, ends: Ends, moved: _Moved,
         float(others.max()), base.norm, base.mass,
     )  # fmt: skip
     gone = (removals.rest == 0) | (ends.outcomes[removals.case] == SETTLED)
-    members = Members(removals.start, moved.rank[removals.points], np.where(gone, -1.0, removals.rest))
+    # A bound below 0 says that the member is taken out altogether.
+    left = Removals(removals.start, moved.rank[removals.points], np.where(gone, -1.0, removals.rest))
     kkt, gap, dual = np.empty((3, n_paths))
     measured = Measured(kkt, gap, dual, moved.square, np.empty(n_paths, dtype=np.bool_))
-    check_moved(points, members, moved.delta, moved.values, ends.intercepts, base.tolerance, measured)
+    check_moved(points, left, moved.delta, moved.values, ends.intercepts, base.tolerance, measured)
     kkt = np.maximum(np.maximum(kkt, ends.kkt), 0.0)
     outcomes.kkt_residual[:], outcomes.gap[:] = kkt, gap / np.maximum(dual, TINY)
     return measured.free & _optimal(base, kkt, gap, dual, base.scale)
@@ -144,7 +147,7 @@ def _verify_outside(
     settle it, the change is computed.
     """
     if len(rows.outside) == 0:
-        return np.ones(len(removals), dtype=bool), rows.outside
+        return np.ones(removals.n_cases, dtype=bool), rows.outside
     length = np.sqrt(np.maximum(base.problem.gram.diagonal[rows.outside], 0.0)).max()
     norm = np.sqrt(np.maximum(moved.square, 0.0))
     reach = norm * length + np.abs(ends.intercepts)
@@ -197,7 +200,7 @@ def _side_after(
     side += ends.intercepts[paths, None].astype(precision)
     side *= np.where(base.exact_residual[near] > 0, 1.0, -1.0).astype(precision)
     side += rows.distance[which].astype(precision)
-    place, number = np.full(len(rows.position), -1), np.full(len(removals), -1)
+    place, number = np.full(len(rows.position), -1), np.full(removals.n_cases, -1)
     place[near], number[paths] = np.arange(len(near)), np.arange(len(paths))
     path, point = number[removals.case], place[removals.points]
     own = (path >= 0) & (point >= 0)
@@ -208,7 +211,7 @@ def _side_after(
 def _write(
     base: PathBase,
     removals: Removals,
-    cases: Cases,
+    moves: Moves,
     ends: Ends,
     moved: _Moved,
     good: Mask,
@@ -222,20 +225,12 @@ def _write(
     if settled.any():
         # Settled at the perturbed targets; the exact value must say the same.
         heads = removals.start[:-1]
-        ahead = cases.signs * values[heads]
-        good &= ~settled | (ahead < 0) | (ahead > (1.0 - ends.times) * cases.steepest)
+        ahead = moves.signs * values[heads]
+        good &= ~settled | (ahead < 0) | (ahead > (1.0 - ends.times) * moves.steepest)
     known = np.flatnonzero(good[case])
     outcomes.set_values(known, values[known])
     outcomes.values[settled[case]] = np.nan
     outcomes.status[good] = np.where(settled, "settled", "path")[good]
-
-
-def _ask(base: PathBase, moved: _Moved, shift: Array, cross: Array, good: Mask, outcomes: Outcomes) -> None:
-    """Decision values at the points asked for besides."""
-    if len(cross):
-        known = np.flatnonzero(good)
-        before = cross @ base.exact_beta + base.intercept
-        outcomes.at[known] = before + moved.delta[known] @ cross[:, moved.points].T + shift[known, None]
 
 
 def _verify_everywhere(
@@ -244,7 +239,6 @@ def _verify_everywhere(
     moved: _Moved,
     ends: Ends,
     paths: Indices,
-    cross: Array,
     outcomes: Outcomes,
 ) -> None:
     """The conditions of optimality of some paths' ends, on every point of the problem."""
@@ -268,6 +262,7 @@ def _verify_everywhere(
     loose = ~free[good] & (high[good] - low[good] > UNIQUE)
     outcomes.status[paths] = np.where(loose, "unstable", "path")
     outcomes.kkt_residual[paths], outcomes.gap[paths] = kkt[good], gap[good]
-    if len(cross):
+    if base.remainders:
         shift = ends.intercepts[paths] + values[:, 0] - before[good, 0]
-        outcomes.at[paths] = beta[good] @ cross.T + base.intercept + shift[:, None]
+        nothing = np.zeros(len(everything))
+        outcomes.keep(Remainders(paths, nothing, base.intercept, slice(None), beta[good], shift))

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit, log_expit, ndtri
 from sklearn.exceptions import ConvergenceWarning
 
-from bayes_svm.utils.dealing import copies_of_weight, deal
+from bayes_svm.probability.link import OFFSET, Link
+from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.types import Array, Mask
 from bayes_svm.utils.warn import warn
 
 __all__ = [
     "INSEPARABLE",
     "LEAST_MEMBERS",
-    "OFFSET",
     "SigmoidLink",
-    "fit_dumais",
+    "centre_and_spread",
+    "constant_sigmoid",
     "fit_sigmoid",
     "offset_scale",
 ]
 
 
-LEAST_MEMBERS = 3  # of a class: with two, leaving one out leaves one to learn from
+# Members of a class that a sigmoid needs: of two, leaving one out leaves one to learn from.
+LEAST_MEMBERS = 3
 INSEPARABLE = (
     "The decision values do not separate the classes: the probabilities hardly differ from the class prior. "
     "Check the features' scale, C and the kernel's parameters."
@@ -34,24 +34,32 @@ TOO_FEW = (
     "A class has two members, too few to calibrate on: the class prior is returned as its probability. Add "
     "members, merge the class, or use decision_function."
 )
-ORDERING = 1e-6  # change of its log-odds per standard deviation of the decision values, which then only order
-FACTOR = float(np.log(2.0))  # standard deviation of the slope's logarithm, a priori,
-OFFSET = 2.0  # and scale of the offset's distance from where it is expected;
-LEAST_SCALE = 1e-3  # what is left of it at least, and what imbalance adds to it:
-IMBALANCE = 2.0  # see offset_scale
-TAIL = 0.05  # share of the weight on either side that is drawn in before the spread is taken,
-BEYOND_MARGIN = 2.0  # as far as it is beyond this: of values most of which are equal the others must count
-LARGEST_LOG = 300.0  # slopes beyond are no numbers
-FAR = 30.0  # standard deviations at which a value is as far out as any
-SHORTEST = 1e-10  # share of a Newton step that is tried,
-ROUNDING = 1e-6  # after which a fit ends if no more than this of the log posterior was to be gained
-SINGULAR = 1e-8  # determinant of a Hessian, relative to its diagonal, below which it is not inverted
-FOLDS = 5  # of Dumais' validation
-PENALTIES = tuple(10.0**k for k in range(-6, 4))
+# Log-odds per standard deviation of the decision values, where these only order.
+ORDERING = 1e-6
+# Prior standard deviation of the logarithm of the slope.
+FACTOR = float(np.log(2.0))
+# Smallest scale of the offset's prior, as a share of OFFSET.
+LEAST_SCALE = 1e-3
+# Weight of class imbalance in the scale of the offset's prior: see offset_scale.
+IMBALANCE = 2.0
+# Share of the weight on either side that is drawn in before the spread is taken. Values up to
+# BEYOND_MARGIN stay: where most values are equal, the others must count.
+TAIL = 0.05
+BEYOND_MARGIN = 2.0
+# Logarithms of slopes beyond this are infinite slopes.
+LARGEST_LOG = 300.0
+# Distance from the mean, in standard deviations, beyond which values count alike.
+FAR = 30.0
+# The smallest share of a Newton step that is tried. A fit that ends there has converged if no more than
+# ROUNDING of the log posterior was to be gained.
+SHORTEST = 1e-10
+ROUNDING = 1e-6
+# Determinant of a Hessian, relative to its diagonal, below which the Hessian is not inverted.
+SINGULAR = 1e-8
 
 
 @dataclass(frozen=True)
-class SigmoidLink:
+class SigmoidLink(Link):
     r"""Platt's sigmoid: ``p(+ | f) = 1 / (1 + exp(-(slope f + offset)))``, slope at least 0.
 
     Beyond ``low`` and ``high``, the range of what it was fitted to, it does not go on
@@ -74,7 +82,6 @@ class SigmoidLink:
     covariance: tuple[float, float, float] = (np.nan, np.nan, np.nan)
     low: float = -np.inf
     high: float = np.inf
-    reads: ClassVar[str | None] = None
 
     def log_odds(self, values: Array, reading: object = None) -> Array:
         """Log-odds of decision values; nothing is read of the posterior."""
@@ -203,14 +210,14 @@ def fit_sigmoid(
     total = np.where(positive, n_positive, n_negative) + 2 * smoothing
     target = np.where(positive, n_positive + smoothing, smoothing) / total
     other = np.where(positive, smoothing, n_negative + smoothing) / total
-    mean, spread = _centre_and_spread(values, weight)
+    mean, spread = centre_and_spread(values, weight)
     prior = float(np.log(n_positive / n_negative))
     copies = np.where(weight > 0, copies_of_weight(weight), 0.0)
     if spread > 0.0 and min(copies[positive].sum(), copies[~positive].sum()) < LEAST_MEMBERS:
         warn(TOO_FEW)
         return SigmoidLink(ORDERING / spread, prior - ORDERING / spread * mean)
     if spread == 0.0:
-        return _prior(prior)
+        return constant_sigmoid(prior)
     # Smoothed targets cost in proportion to the log-odds: one value far out must not decide the slope.
     scaled = np.clip((values - mean) / spread, -FAR, FAR)
     if (weight * scaled) @ (target - np.average(target, weights=weight)) <= 0.0:
@@ -241,7 +248,7 @@ def fit_sigmoid(
     )
 
 
-def _centre_and_spread(values: Array, weight: Array) -> tuple[float, float]:
+def centre_and_spread(values: Array, weight: Array) -> tuple[float, float]:
     """Mean and standard deviation, the outermost values drawn in; the latter 0 where it is rounding."""
     low = min(_quantile(values, weight, TAIL), -BEYOND_MARGIN)
     high = max(-_quantile(-values, weight, TAIL), BEYOND_MARGIN)
@@ -261,7 +268,8 @@ def _quantile(values: Array, weight: Array, share: float) -> float:
     return float(values[order[min(int(place), len(order) - 1)]])
 
 
-def _prior(log_odds: float) -> SigmoidLink:
+def constant_sigmoid(log_odds: float) -> SigmoidLink:
+    """The same probability everywhere, with a warning."""
     warn(INSEPARABLE)
     return SigmoidLink(slope=0.0, offset=log_odds)
 
@@ -360,67 +368,3 @@ def _newton(posterior: _Posterior, offset: float) -> tuple[Array, bool]:
         if last:
             return parameters, True
     return parameters, False
-
-
-def fit_dumais(values: Array, positive: Mask, weight: Array) -> SigmoidLink:
-    r"""Sigmoid of least regularised squares (Kwok 1999, footnote 5, after Dumais et al. 1998).
-
-    .. math:: \min_{\omega, c} \; \tfrac{1}{2} \sum_i (o_i - t_i)^2 + \kappa \omega^2, \qquad
-              o(f) = \frac{1}{1 + e^{-\omega (f + c)}}
-
-    The penalty kappa is the one of least squared error over 5 folds of the values.
-
-    Parameters
-    ----------
-    values : array of shape (n_samples,)
-    positive : array of bool of shape (n_samples,)
-    weight : array of shape (n_samples,)
-
-    Warns
-    -----
-    UserWarning
-        If the values rank the classes no better than chance: the prior is returned.
-    """
-    target = positive.astype(float)
-    prior = float(np.log(weight[positive].sum() / weight[~positive].sum()))
-    copies = np.where(weight > 0, copies_of_weight(weight), 0.0)
-    if _centre_and_spread(values, weight)[1] == 0.0:
-        return _prior(prior)
-    members = [float(copies[chosen].sum()) for chosen in (positive, ~positive)]
-    n_folds = int(min(FOLDS, *members))
-    errors = np.zeros(len(PENALTIES))
-    if n_folds > 1:
-        # Dealt out in the order of the values, so that neither rows nor weights that are rows change a fold.
-        order = np.lexsort((weight, values, positive))
-        order = order[copies[order] > 0]
-        dealt = deal(copies[order], n_folds)
-        of = order[dealt.thing]
-        share = weight[of] / copies[of] * dealt.number
-        for fold, times in enumerate(dealt.times):
-            test, train = dealt.hand == fold, weight.copy()
-            train[of[test]] -= share[test]
-            for k, penalty in enumerate(PENALTIES):
-                slope, offset = _least_squares(values, target, train, penalty)
-                output = expit(slope * values[of[test]] + offset)
-                errors[k] += times * (share[test] @ (output - target[of[test]]) ** 2)
-    slope, offset = _least_squares(values, target, weight, PENALTIES[int(errors.argmin())])
-    return SigmoidLink(slope=slope, offset=offset) if slope > 0.0 else _prior(prior)
-
-
-def _least_squares(values: Array, target: Array, weight: Array, penalty: float) -> tuple[float, float]:
-    """Slope and offset of the regularised squares."""
-    mean, spread = _centre_and_spread(values, weight)
-    spread = spread or 1.0
-
-    def objective(parameters: Array) -> tuple[float, Array]:
-        slope = parameters[0] / spread
-        output = expit(slope * (values - mean) + parameters[1])
-        pull = weight * (output - target) * output * (1.0 - output)
-        value = 0.5 * weight @ (output - target) ** 2 + penalty * slope**2
-        return float(value), np.array(
-            [pull @ (values - mean) / spread + 2.0 * penalty * slope / spread, pull.sum()]
-        )
-
-    found = minimize(objective, np.array([1.0, 0.0]), jac=True, method="BFGS")
-    slope = float(found.x[0]) / spread
-    return slope, float(found.x[1]) - slope * mean

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +14,10 @@ from bayes_svm._core.matrix import mirror_lower
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem, bound_slack
-from bayes_svm.dual.solution import DualSolution
-from bayes_svm.leave_one_out import warn_if_inexact
-from bayes_svm.probability.posterior import curvature_slope, is_definite, posterior_of
+from bayes_svm.dual.solution import DualSolution, warn_if_inexact
+from bayes_svm.probability.curvature import curvature_slope
+from bayes_svm.probability.eigensystem import is_definite
+from bayes_svm.probability.posterior import posterior_of
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
@@ -122,22 +124,23 @@ def log_evidence(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLi
         machine, solutions = machine_of(estimator, X, y, sample_weight)
         if machine.n_null:
             raise ValueError(f"{type(estimator).__name__} has no evidence here: use SVC(kernel='linear').")
-        for solution in solutions:
-            warn_if_inexact(solution)
         return evidence_of(machine, solutions, float(estimator.C))
 
 
-def evidence_of(machine: Machine, solutions: list[DualSolution], C: float) -> Evidence:
+def evidence_of(machine: Machine, solutions: Iterable[DualSolution], C: float) -> Evidence:
     """Evidence of solved problems.
 
     Parameters
     ----------
     machine : Machine
-    solutions : list of DualSolution
+    solutions : iterable of DualSolution
         One for each of the machine's problems.
     C : float
     """
-    parts = [_of_problem(machine, machine.problem(k), solution, C) for k, solution in enumerate(solutions)]
+    parts = []
+    for solution in solutions:
+        warn_if_inexact(solution)
+        parts.append(_of_solution(machine, solution, C))
     return Evidence(
         value=sum(part.value for part in parts),
         gradient={name: sum(part.gradient[name] for part in parts) for name in parts[0].gradient},
@@ -146,17 +149,18 @@ def evidence_of(machine: Machine, solutions: list[DualSolution], C: float) -> Ev
     )
 
 
-def _of_problem(machine: Machine, problem: DualProblem, solution: DualSolution, C: float) -> Evidence:
-    determinant = _Determinant(machine, problem, solution, C)
+def _of_solution(machine: Machine, solution: DualSolution, C: float) -> Evidence:
+    problem = solution.problem
+    determinant = _Determinant(machine, solution, C)
     beta, lam = solution.beta, 1.0 / C
     norm = float(beta @ (solution.values - solution.intercept)) / 2.0
-    slack = float(solution.bound @ solution.slack) / C
-    pins = _pins(problem, solution, C)
+    slack = float(problem.bound @ solution.slack) / C
+    pins = _pins(solution, C)
     used = np.unique(np.concatenate([determinant.points, np.flatnonzero(beta), pins]))
     moves = np.where(np.isin(np.arange(len(beta)), solution.free), 0.0, beta)  # of beta with log C
     bounded = np.flatnonzero(moves)
     push = problem.gram.block(used, bounded) @ moves[bounded]
-    change = _change(problem, solution, used, pins, push, -float(moves.sum()))
+    change = _change(solution, used, pins, push, -float(moves.sum()))
     gradient: Gradient = {
         "C": lam * norm
         - determinant.n_parameters / 2.0
@@ -167,7 +171,7 @@ def _of_problem(machine: Machine, problem: DualProblem, solution: DualSolution, 
         found = []
         for derivative in derivatives:
             push = derivative @ beta[used]
-            change = _change(problem, solution, used, pins, push, 0.0)
+            change = _change(solution, used, pins, push, 0.0)
             found.append(
                 lam * float(beta[used] @ push) / 2.0
                 - determinant.half_change(change[place], derivative[np.ix_(place, place)])
@@ -180,8 +184,8 @@ def _of_problem(machine: Machine, problem: DualProblem, solution: DualSolution, 
 class _Determinant:
     """``log det(I + D K D / lambda)`` over the points with curvature, ``D = R^(1/2)``, and its changes."""
 
-    def __init__(self, machine: Machine, problem: DualProblem, solution: DualSolution, C: float) -> None:
-        posterior = posterior_of(machine, problem, solution, C)
+    def __init__(self, machine: Machine, solution: DualSolution, C: float) -> None:
+        posterior, problem = posterior_of(machine, solution, C), solution.problem
         self.points, curvature = posterior.points, posterior.curvature
         size = len(curvature)
         require_bytes(24 * size**2, f"The evidence of {size} points near the margin", "Fit on fewer points.")
@@ -206,7 +210,7 @@ class _Determinant:
         self.n_parameters = float(used.sum())
         # Halves of the derivatives: by each kernel value, and by each decision value.
         self._by_kernel = root[:, None] * inverse * root / 2.0
-        label, bound = solution.label[self.points], solution.bound[self.points]
+        label, bound = problem.label[self.points], problem.bound[self.points]
         slope = bound / C * curvature_slope(label * solution.values[self.points]) * label
         self._by_value = used / curvature / 2.0 * slope
 
@@ -216,7 +220,7 @@ class _Determinant:
         return change if gram is None else change + float(np.sum(self._by_kernel * gram))
 
 
-def _pins(problem: DualProblem, solution: DualSolution, C: float) -> Indices:
+def _pins(solution: DualSolution, C: float) -> Indices:
     """The free points; with none the two that pin the ends of the interval of optimal intercepts.
 
     Raises
@@ -224,6 +228,7 @@ def _pins(problem: DualProblem, solution: DualSolution, C: float) -> Indices:
     ValueError
         If the free points are not known, or depend on each other.
     """
+    problem = solution.problem
     if solution.n_free:
         dependent = BEYOND.format(C=C, what="the free support vectors depend on each other")
         if len(solution.free) == 0:
@@ -234,15 +239,13 @@ def _pins(problem: DualProblem, solution: DualSolution, C: float) -> Indices:
             raise ValueError(dependent) from None
         return solution.free
     slack = bound_slack(solution.beta, problem.bound)
-    residual = solution.label - (solution.values - solution.intercept)
+    residual = problem.label - (solution.values - solution.intercept)
     rising = np.where(solution.beta < problem.upper - slack, residual, -np.inf)
     falling = np.where(solution.beta > problem.lower + slack, residual, np.inf)
     return np.array([rising.argmax(), falling.argmin()], dtype=np.intp)
 
 
-def _change(
-    problem: DualProblem, solution: DualSolution, used: Indices, pins: Indices, push: Array, total: float
-) -> Array:
+def _change(solution: DualSolution, used: Indices, pins: Indices, push: Array, total: float) -> Array:
     """Change of the decision values of ``used`` points when ``push`` is added to their kernel part.
 
     The free points stay on the margin, and their coefficients change by ``total`` in all; where
@@ -250,6 +253,7 @@ def _change(
     """
     if not solution.n_free:
         return push - push[np.searchsorted(used, pins)].mean()
+    problem = solution.problem
     system = problem.free_system(pins)
     beta, intercept = system.solve(-push[np.searchsorted(used, pins)], total)
     return np.asarray(push + problem.gram.block(used, pins) @ beta + intercept)

@@ -10,7 +10,7 @@ from scipy.special import expit, log_expit, logsumexp, ndtri, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from bayes_svm.probability.links import normalised_log_odds
+from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn

@@ -1,4 +1,4 @@
-"""The rows of a table left out, as a CSV file: what the command `bayes-svm loo` writes."""
+"""The CSV file of left-out values that the command `bayes-svm loo` writes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bayes_svm.classifiers.bayes_svc import BayesSVC
-from bayes_svm.leave_one_out import by_row, whole_readings
-from bayes_svm.leave_one_out.cases import strata
-from bayes_svm.leave_one_out.methods import Plan, Readings, iterate_parts
-from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.classifiers.bayes_svc import BayesSVC, fit_resumably
 
 from .content import as_notes, features_of, memory_advice, refusals
 from .data import Table
@@ -29,25 +25,33 @@ __all__ = ["check_partial", "complete_of", "partial_of", "write_loo"]
 
 
 def partial_of(output: Path) -> Path:
-    """The file that keeps finished values while the command runs."""
+    """Name of the file that keeps finished values while the command runs."""
     return output.with_name(output.name + ".partial")
 
 
 def complete_of(output: Path) -> Path:
-    """The file that becomes the output once it is complete."""
+    """Name of the file that is renamed to the output once it is complete."""
     return output.with_name(output.name + ".partial.csv")
 
 
 def check_partial(output: Path, resume: bool) -> None:
-    """Refuse to write over what an interrupted run has left.
+    """Make sure that the values of an interrupted run are not overwritten.
+
+    Parameters
+    ----------
+    output : Path
+        The file to write.
+    resume : bool
+        Whether the user asked to continue an interrupted run.
 
     Raises
     ------
     InputError
+        If there is an interrupted run that the user did not ask to continue.
     """
     if partial_of(output).exists() and not resume:
         raise InputError(
-            f"an interrupted run left {str(partial_of(output))!r}: add --resume to go on, or delete it to "
+            f"an interrupted run left {str(partial_of(output))!r}: add --resume to continue, or delete it to "
             "start over"
         )
 
@@ -61,41 +65,49 @@ def write_loo(
     n_jobs: int | None = None,
     show: Callable[[str, int, int], None] = lambda name, done, total: None,
 ) -> str:
-    """Leave out every row, a stratum at a time, and write the CSV; return lines that say what was found.
+    """Leave out every row, one stratum at a time, and write the CSV file.
 
-    Values already in the partial file are not computed again, and the CSV is the same, byte for
-    byte, as that of a run without interruption.
+    Values that are in the partial file already are not computed again. The CSV file is the same, byte
+    for byte, as that of a run without interruption.
 
     Parameters
     ----------
     table : Table
+        The data.
     settings : Settings
+        What the user chose.
     output : Path
+        The file to write.
     version : str
-        Of the package, which the partial file must come from too.
+        Version of the package. The partial file must be from the same version.
     n_jobs : int, optional
+        Number of threads.
     show : callable
-        Called with the name of what is done next, the number of values known and that of all.
+        Called with the name of the next step, the number of values known and the number of all.
+
+    Returns
+    -------
+    str
+        A summary and the notes, one line each.
 
     Raises
     ------
     InputError
-        If the data are refused, do not fit into memory, or are not those of the partial file; if
-        the disk fails.
+        If the model cannot be fitted to the data, if memory runs out, if the partial file is from
+        another run, or if a file cannot be written.
     """
     notes = list(table.notes)
-    with as_notes(notes), memory_advice(len(table.labels)), refusals(), one_blas_thread():
+    with as_notes(notes), memory_advice(len(table.labels)), refusals():
         features = features_of(table, settings)
+        fingerprint = _fingerprint(features, table.labels, settings, version)
+
+        def open_store(shape: tuple[int, int]) -> _Shown:
+            found = Partial(partial_of(output), fingerprint, shape)
+            show("fitting", found.n_known, found.values.size)
+            return _Shown(found, show)
+
         clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma, n_jobs=n_jobs)
-        machine = clf._machine(features, table.labels, None)
-        leaving = strata(machine)
-        found = Partial(
-            partial_of(output),
-            _fingerprint(features, table.labels, settings, version),
-            (len(leaving.case), machine.n_problems),
-        )
-        show("fitting", found.n_known, found.values.size)
-        clf._fit(machine, leaving, read=_resumable(found, show))
+        fit_resumably(clf, features, table.labels, open_store)
         text = _csv(clf, table.labels)
     with keeps_values(output):
         complete_of(output).write_text(text, encoding="utf-8", newline="")
@@ -106,35 +118,30 @@ def write_loo(
 
 
 def _fingerprint(features: np.ndarray, labels: np.ndarray, settings: Settings, version: str) -> str:
-    """SHA-256 of everything that the values depend on."""
+    """SHA-256 hash of everything that the values depend on."""
     digest = hashlib.sha256(np.ascontiguousarray(features).tobytes())
     digest.update(json.dumps([labels.tolist(), list(features.shape), repr(settings), version]).encode())
     return digest.hexdigest()
 
 
-def _resumable(found: Partial, show: Callable[[str, int, int], None]) -> Callable[..., Any]:
-    """Leave out what is not in the partial file, and keep it there part by part."""
+class _Shown:
+    """Finished values in the partial file, and on the progress bar."""
 
-    def read(machine: Any, solutions: list[Any], leaving: Any, wanted: Any) -> Any:
-        show("leaving rows out", found.n_known, found.values.size)
-        readings = []
-        for k, solution in enumerate(solutions):
-            problem = machine.problem(k)
-            plan = Plan.of(problem, leaving)
-            # A section may hold values that are known already: they are found again to the last bit.
-            for parts, part in iterate_parts(problem, solution, plan, wanted, parts=found.missing(k)):
-                found.add(k, parts, part.values, part.status)
-                show("leaving rows out", found.n_known, found.values.size)
-            whole = whole_readings(machine, solution, np.empty((0, len(problem.label))))
-            readings.append((whole, Readings.of_values(found.values[:, k], found.status[:, k])))
-        values = found.values[:, 0] if len(solutions) == 1 else found.values
-        return by_row(machine, leaving, readings, 0.0), values
+    def __init__(self, found: Partial, show: Callable[[str, int, int], None]) -> None:
+        self.found, self.show = found, show
+        self.values, self.status = found.values, found.status
 
-    return read
+    def missing(self, k: int) -> np.ndarray:
+        self.show("leaving rows out", self.found.n_known, self.found.values.size)
+        return self.found.missing(k)
+
+    def add(self, k: int, parts: np.ndarray, values: np.ndarray, status: np.ndarray) -> None:
+        self.found.add(k, parts, values, status)
+        self.show("leaving rows out", self.found.n_known, self.found.values.size)
 
 
 def _csv(clf: Any, labels: np.ndarray) -> str:
-    """The table: row, label, values, probabilities, what is predicted, status."""
+    """The text of the CSV file."""
     left_out, names = clf.left_out_, [str(name) for name in clf.classes_]
     binary = len(names) == 2
     columns: dict[str, Any] = {"row": np.arange(1, len(labels) + 1), "label": labels}
@@ -151,7 +158,7 @@ def _csv(clf: Any, labels: np.ndarray) -> str:
     status = left_out.status.reshape(len(labels), -1)
     columns.update({f"status{ending}": status[:, k] for k, ending in enumerate(endings)})
     text = io.StringIO()
-    # Python's writer quotes a carriage return only where lines end with one; readers end lines there.
+    # Readers end a line at a carriage return, but Python's writer does not quote a text that contains one.
     returns = any("\r" in name for name in names)
     writer = csv.writer(
         text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL

@@ -15,7 +15,7 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from bayes_svm.probability.links import normalised_log_odds
+from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.selection.criteria import CRITERIA, LEAST
 from bayes_svm.selection.mixture import log_shares, pooled
 from bayes_svm.selection.parameter_space import Space

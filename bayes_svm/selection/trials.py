@@ -6,7 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from bayes_svm.classifiers.bayes_svc import BayesSVC, LinkData
+from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.dual.machine import Machine
 from bayes_svm.leave_one_out.cases import Leaving, strata, strata_of_groups, what_leaves
 from bayes_svm.leave_one_out.folds import group_numbers
+from bayes_svm.probability.link import LinkData
 from bayes_svm.selection.criteria import CRITERIA, similarity
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
@@ -123,7 +124,7 @@ class LeftOut:
             for name in ("kind", "case", "part_kind", "copies", "times")
         ):
             return cls(leaving, data, leaving.part_shares(FOLDS, machine))
-        same = data._replace(y=like.data.y, weight=like.data.weight, folds=like.data.folds)
+        same = replace(data, y=like.data.y, weight=like.data.weight, folds=like.data.folds)
         return cls(like.leaving, same, like.part_shares)
 
     def row_shares(self) -> Array:
@@ -141,7 +142,10 @@ class LeftOut:
             then by the calibrator fitted to all rows.
         """
         try:
-            told = sum(own[:, None] * model._proba_without(self.data, own) for own in self.part_shares.T)
+            told = sum(
+                own[:, None] * model._calibration.proba_without(self.data, own, model._probabilities)
+                for own in self.part_shares.T
+            )
         except ValueError as error:
             if isinstance(model.link, str):
                 raise

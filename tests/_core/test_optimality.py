@@ -5,12 +5,12 @@ from sklearn.svm import SVC
 from _data import awkward, noisy
 from bayes_svm._core.optimality import (
     Measured,
-    Members,
     Points,
     Tolerance,
     check_ends,
     check_moved,
 )
+from bayes_svm._core.removals import Removals
 from bayes_svm.dual.from_estimator import machine_of
 from oracles.optimality import measure
 
@@ -75,7 +75,7 @@ def test_points_that_move_are_measured_as_all_points_are():
     points = Points(
         start, K @ start + 0.3 - label, label, problem.bound.copy(), K @ start, largest, norm, mass
     )
-    members = Members(np.arange(4), np.arange(3), problem.bound[:3] * [1.0, 0.0, 0.5])
+    members = Removals(np.arange(4), np.arange(3), problem.bound[:3] * [1.0, 0.0, 0.5])
     rest = members.rest.copy()
     delta = np.random.default_rng(0).normal(size=(3, 30)) * 0.1
     delta[0] = 0.0
@@ -99,7 +99,7 @@ def test_points_that_move_are_measured_as_all_points_are():
 def test_a_point_taken_out_says_nothing():
     label = np.array([1.0, -1.0, 0.0])
     points = Points(np.zeros(3), np.zeros(3), label, np.array([1.0, 1.0, 1e300]), np.zeros(3), 1.0, 0.0, 0.0)
-    members = Members(np.array([0, 1]), np.array([1]), np.array([-1.0]))
+    members = Removals(np.array([0, 1]), np.array([1]), np.array([-1.0]))
     delta, moved = np.array([[1.0, -0.5, -0.5]]), np.array([[-0.2, 9.0, 0.0]])
     found = measured(points, members, delta, moved, np.zeros(1))
     assert found.kkt[0] == 0.0
@@ -112,6 +112,6 @@ def test_what_is_left_out_does_not_excuse_coefficients_beyond_their_bounds():
     label = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
     start, end = np.array([0, 0, 1, -1, 1e6, -1e6]), np.array([-5e-4, 5e-4, 1, -1, 0, 0])
     points = Points(start, np.zeros(6), label, np.full(6, 1e6), np.zeros(6), 0.0, 0.0, 0.0)
-    members = Members(np.array([0, 2]), np.array([4, 5]), np.full(2, -1.0))
+    members = Removals(np.array([0, 2]), np.array([4, 5]), np.full(2, -1.0))
     found = measured(points, members, (end - start)[None], np.zeros((1, 6)), np.zeros(1))
     assert found.kkt[0] == pytest.approx(5e-4, rel=1e-5)

@@ -21,7 +21,10 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
-from bayes_svm.probability.links import KwokLink, ModeratedLink, SigmoidLink, log_probabilities
+from bayes_svm.probability.calibration import SigmoidLink
+from bayes_svm.probability.kwok import KwokLink
+from bayes_svm.probability.moderated import ModeratedLink
+from bayes_svm.probability.several import log_probabilities
 
 
 @pytest.fixture(scope="module", params=["linear", "rbf", "poly"])
@@ -551,3 +554,11 @@ def test_what_the_variance_is_computed_with_is_not_pickled():
     clf.predict_proba(X)
     assert len(pickle.dumps(clf)) <= before
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).posterior_variance(X[:3]), expected)
+
+
+def test_a_fitted_estimator_does_not_keep_the_kernel_matrix():
+    X, y = noisy(n=200)
+    model = BayesSVC().fit(X, y)
+    assert len(pickle.dumps(model)) < 8 * len(X) ** 2
+    with pytest.raises(AttributeError, match="not kept after the fit: pass the estimator with X and y"):
+        model.solution_.problem.gram.block(np.arange(2), np.arange(2))

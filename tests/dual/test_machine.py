@@ -195,9 +195,9 @@ def test_other_data_than_the_machine_was_fitted_on_are_refused():
     with pytest.raises(ValueError, match="not what the estimator was fitted on"):
         machine_of(SVC().fit(X, y), X[:, :2], y)
     with pytest.raises(ValueError, match="fewer rows than the estimator was fitted on"):
-        machine_of(SVC().fit(X, y), X[:20], y[:20])
+        list(machine_of(SVC().fit(X, y), X[:20], y[:20])[1])
     with pytest.raises(ValueError, match="do not fit y: pass the X and y"):
-        machine_of(SVC().fit(X, y), X, -y)
+        list(machine_of(SVC().fit(X, y), X, -y)[1])
 
 
 def test_gamma_of_a_fitted_svc_is_what_its_parameter_says_now():
@@ -217,7 +217,7 @@ def test_class_weights_of_a_fitted_svc_are_what_its_parameter_says_now():
     svc = SVC(class_weight={1: 0.5}).fit(X, y).set_params(class_weight={1: 2.0})
     np.testing.assert_array_equal(machine_of(svc, X, y)[0].row_bound, np.where(y > 0, 2.0, 1.0))
     machine, [solution] = machine_of(svc.set_params(class_weight={1: 0.01}), X, y)
-    anew = machine_of(SVC(class_weight={1: 0.01}), X, y)[1][0]
+    anew = next(machine_of(SVC(class_weight={1: 0.01}), X, y)[1])
     np.testing.assert_array_equal(machine.row_bound, np.where(y > 0, 0.01, 1.0))
     np.testing.assert_allclose(solution.values, anew.values, atol=1e-9)
 
@@ -225,7 +225,7 @@ def test_class_weights_of_a_fitted_svc_are_what_its_parameter_says_now():
 def test_a_lower_c_of_a_fitted_svc_is_what_its_parameter_says_now():
     X, y = noisy()
     [solution] = machine_of(SVC(C=10.0).fit(X, y).set_params(C=0.01), X, y)[1]
-    np.testing.assert_allclose(solution.values, machine_of(SVC(C=0.01), X, y)[1][0].values, atol=1e-9)
+    np.testing.assert_allclose(solution.values, next(machine_of(SVC(C=0.01), X, y)[1]).values, atol=1e-9)
 
 
 def test_balanced_class_weights_of_an_svc_count_rows_and_ours_weights():

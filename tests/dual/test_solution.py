@@ -8,14 +8,15 @@ from _data import IDA, awkward, ida, noisy, three_classes
 from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.solution import intercept_interval, pinning_points, solve
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from oracles.left_out import train
 from oracles.optimality import measure
 
 
 def solved(svc, X, y, weight=None):
-    machine, solutions = machine_of(svc, X, y, weight)
-    return machine.problem(0), solutions[0]
+    _, solutions = machine_of(svc, X, y, weight)
+    solution = next(solutions)
+    return solution.problem, solution
 
 
 def assert_exact(svc, X, y, weight=None):
@@ -233,10 +234,13 @@ def test_the_pinning_point_of_a_solution_without_free_points_is_on_the_lowest_in
     X, y = np.array([[1.0], [2.0], [-1.0], [-3.0]]), np.array([1, 1, -1, -1])
     problem, solution = solved(SVC(kernel="linear", C=0.01), X, y)
     low, _ = intercept_interval(
-        solution.beta, solution.values - solution.intercept - solution.label, problem.lower, problem.upper
+        solution.beta,
+        solution.values - solution.intercept - solution.problem.label,
+        problem.lower,
+        problem.upper,
     )
     (point,) = pinning_points(solution)
-    assert low + solution.values[point] - solution.intercept == pytest.approx(solution.label[point])
+    assert low + solution.values[point] - solution.intercept == pytest.approx(solution.problem.label[point])
 
 
 def test_free_points_are_free_and_on_the_margin():
@@ -244,8 +248,8 @@ def test_free_points_are_free_and_on_the_margin():
     _, solution = solved(SVC(), X, y)
     free = solution.free
     assert len(free) == solution.n_free > 0
-    assert np.all((solution.alpha[free] > 0) & (solution.alpha[free] < solution.bound[free]))
-    np.testing.assert_allclose(solution.values[free], solution.label[free], atol=1e-12)
+    assert np.all((solution.alpha[free] > 0) & (solution.alpha[free] < solution.problem.bound[free]))
+    np.testing.assert_allclose(solution.values[free], solution.problem.label[free], atol=1e-12)
 
 
 def test_rows_share_the_coefficient_of_their_point_by_weight():

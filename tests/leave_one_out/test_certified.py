@@ -9,7 +9,7 @@ from bayes_svm._core import certify
 from bayes_svm._core.descend import descend, start_descent
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.leave_one_out import certified
-from bayes_svm.leave_one_out.certified import leave_out_signs
+from bayes_svm.leave_one_out.certified import leave_out_signs, proven
 from oracles.interior_point import minimise_box_qp
 from oracles.left_out import train
 
@@ -28,8 +28,9 @@ def both_labels(n=30, seed=0):
 
 
 def solved(X, y, weight=None, **parameters):
-    machine, solutions = machine_of(SVC(**parameters), X, y, weight)
-    return machine.problem(0), solutions[0]
+    _, solutions = machine_of(SVC(**parameters), X, y, weight)
+    solution = next(solutions)
+    return solution.problem, solution
 
 
 def cases_of(problem):
@@ -62,11 +63,11 @@ def test_every_proven_sign_is_that_of_all_exact_solutions(parameters, make, C):
     scale = max(1.0, np.abs(value).max())
     for proof in (False, True):
         for tolerance in (1e-1, 1e-3, 1e-6):
-            signs = leave_out_signs(problem, solution, points, rest, proof=proof, tolerance=tolerance)
+            signs = leave_out_signs(solution, points, rest, proof=proof, tolerance=tolerance)
             worst = np.sign(signs.values) * value - width / 2
-            assert np.all(worst[signs.proven] > -1e-5 * scale)
-            assert np.all(signs.proven[signs.checked])
-            assert signs.proven.sum() > 0
+            assert np.all(worst[proven(signs, problem)] > -1e-5 * scale)
+            assert np.all(proven(signs, problem)[signs.outcomes == certify.CHECKED])
+            assert proven(signs, problem).sum() > 0
 
 
 @pytest.mark.parametrize("parameters", KERNELS, ids=lambda p: p["kernel"])
@@ -75,10 +76,10 @@ def test_warm_values_tend_to_the_exact_ones(parameters, make):
     X, y = make(n=30, seed=1)
     problem, solution = solved(X, y, C=3.0, **parameters)
     points, rest = cases_of(problem)
-    loose = leave_out_signs(problem, solution, points, rest, proof=False, tolerance=1e-2)
-    tight = leave_out_signs(problem, solution, points, rest, proof=False, tolerance=1e-9, max_steps=10**6)
+    loose = leave_out_signs(solution, points, rest, proof=False, tolerance=1e-2)
+    tight = leave_out_signs(solution, points, rest, proof=False, tolerance=1e-9, max_steps=10**6)
     value = np.array([exact(problem, *case)[0] for case in zip(points, rest, strict=True)])
-    unresolved = ~tight.checked
+    unresolved = tight.outcomes != certify.CHECKED
     assert unresolved.sum() > 3
     scale = max(1.0, np.abs(value).max())
     np.testing.assert_allclose(tight.values[unresolved], value[unresolved], atol=1e-5 * scale)
@@ -90,9 +91,9 @@ def test_warm_values_tend_to_the_exact_ones(parameters, make):
 
 
 def test_a_limit_on_the_steps_is_kept_and_shows_in_the_violation():
-    problem, solution = solved(*noisy(n=80), C=100.0, kernel="linear")
+    _, solution = solved(*noisy(n=80), C=100.0, kernel="linear")
     points, rest = np.arange(80), np.zeros(80)
-    signs = leave_out_signs(problem, solution, points, rest, proof=False, max_steps=3)
+    signs = leave_out_signs(solution, points, rest, proof=False, max_steps=3)
     assert signs.steps.max() <= 4  # and the step of the check
     assert signs.violation.max() > 1e-3
 
@@ -100,24 +101,24 @@ def test_a_limit_on_the_steps_is_kept_and_shows_in_the_violation():
 @pytest.mark.parametrize("proof", [False, True])
 def test_the_result_is_the_same_at_any_number_of_threads(proof, monkeypatch):
     monkeypatch.setattr(certified, "BATCH", 7)
-    problem, solution = solved(*noisy(n=120, seed=3), C=10.0, kernel="linear")
+    _, solution = solved(*noisy(n=120, seed=3), C=10.0, kernel="linear")
     points, rest = np.arange(120), np.zeros(120)
-    one = leave_out_signs(problem, solution, points, rest, proof=proof, n_jobs=1)
-    three = leave_out_signs(problem, solution, points, rest, proof=proof, n_jobs=3)
-    assert (~one.checked).sum() > certified.TRIAL + 14
-    for name in ("values", "proven", "violation", "gap", "columns", "steps", "checked"):
+    one = leave_out_signs(solution, points, rest, proof=proof, n_jobs=1)
+    three = leave_out_signs(solution, points, rest, proof=proof, n_jobs=3)
+    assert (one.outcomes != certify.CHECKED).sum() > certified.TRIAL + 14
+    for name in ("values", "outcomes", "violation", "gap", "columns", "steps"):
         np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
 
 
 def test_proofs_are_given_up_where_they_do_not_pay(monkeypatch):
     problem, solution = solved(*noisy(n=120, seed=3), C=10.0, kernel="linear")
     points, rest = np.arange(120), np.zeros(120)
-    certain = leave_out_signs(problem, solution, points, rest, proof=True)
+    certain = leave_out_signs(solution, points, rest, proof=True)
     monkeypatch.setattr(certified, "WORTH", 1.1)
-    given_up = leave_out_signs(problem, solution, points, rest, proof=True)
-    warm = leave_out_signs(problem, solution, points, rest, proof=False)
-    assert certain.proven.sum() > given_up.proven.sum() > warm.proven.sum()
-    later = np.flatnonzero(~warm.checked)[certified.TRIAL :]
+    given_up = leave_out_signs(solution, points, rest, proof=True)
+    warm = leave_out_signs(solution, points, rest, proof=False)
+    assert proven(certain, problem).sum() > proven(given_up, problem).sum() > proven(warm, problem).sum()
+    later = np.flatnonzero(warm.outcomes != certify.CHECKED)[certified.TRIAL :]
     np.testing.assert_array_equal(given_up.values[later], warm.values[later])
     assert certain.steps.sum() < warm.steps.sum()
 
@@ -134,16 +135,16 @@ def test_a_stable_solution_whose_remainder_is_not_stable_is_not_called_proven():
     assert solution.n_free == 1
     assert np.any(passes & flips)
     for proof in (False, True):
-        signs = leave_out_signs(problem, solution, np.arange(5), np.zeros(5), proof=proof)
-        assert not np.any(signs.proven[flips])
+        signs = leave_out_signs(solution, np.arange(5), np.zeros(5), proof=proof)
+        assert not np.any(proven(signs, problem)[flips])
 
 
 def test_without_convexity_nothing_is_proven():
     X, y = noisy(n=40)
     problem, solution = solved(X, y, C=10.0, kernel="sigmoid", gamma=2.0, coef0=-1.0)
     assert not problem.convex
-    signs = leave_out_signs(problem, solution, np.arange(40), np.zeros(40), proof=True)
-    assert not signs.proven.any()
+    signs = leave_out_signs(solution, np.arange(40), np.zeros(40), proof=True)
+    assert not proven(signs, problem).any()
     assert np.all(np.isfinite(signs.values))
 
 
@@ -153,8 +154,8 @@ def test_the_last_of_a_class_leaves_the_other():
     y[7] = -1
     problem, solution = solved(X, y, C=1.0)
     point = np.flatnonzero(problem.label < 0)
-    signs = leave_out_signs(problem, solution, point, np.zeros(1), proof=True)
-    assert (signs.values[0], signs.proven[0], signs.steps[0]) == (1.0, True, 0)
+    signs = leave_out_signs(solution, point, np.zeros(1), proof=True)
+    assert (signs.values[0], proven(signs, problem)[0], signs.steps[0]) == (1.0, True, 0)
 
 
 def restricted(problem, point, rest):
@@ -172,7 +173,7 @@ def test_h_gains_what_it_says_and_ends_at_the_optimum_under_the_condition(make, 
     problem, solution = solved(*make(n=24), C=1.0, gamma=0.5)
     point = int(np.flatnonzero(solution.alpha > 0.4)[0])
     kbar, y, bound = restricted(problem, point, rest)
-    whole, work = certified._whole(problem, solution), certified._work(len(y))
+    whole, work = certified._whole(solution), certified._work(len(y))
     certify.check_whole(whole, point, rest, 0, work)
     bounds = certify.Bounds(-np.inf, 0.0, np.inf, rest - solution.alpha[point], 0, 0.0, 0)
 
@@ -201,7 +202,7 @@ def test_no_coordinate_raises_h_more_than_the_one_taken():
     problem, solution = solved(*noisy(n=24), C=1.0, gamma=0.5)
     point = int(np.argmax(solution.alpha))
     kbar, y, bound = restricted(problem, point, 0.0)
-    whole, work = certified._whole(problem, solution), certified._work(len(y))
+    whole, work = certified._whole(solution), certified._work(len(y))
     certify.check_whole(whole, point, 0.0, 3, work)
     gamma = work.gamma.copy()
     slope = y - kbar @ gamma
@@ -220,7 +221,7 @@ def test_the_best_intercept_is_the_best_of_all_kinks(seed):
     random = np.random.default_rng(seed)
     problem, solution = solved(*awkward(n=40, seed=seed), C=1.0 + seed, kernel="linear")
     y, n = problem.label, len(problem.label)
-    whole, work = certified._whole(problem, solution), certified._work(n)
+    whole, work = certified._whole(solution), certified._work(n)
     point = int(np.argmax(solution.alpha))
     state = start_descent(whole, point, 0.0, work)
     state = descend(whole, state, 0.0, int(random.integers(0, 5)), work)
@@ -246,7 +247,7 @@ def test_quantile_is_that_of_the_sorted_positions(n):
 
 def test_pairs_reach_the_optimum_of_the_remaining_problem_and_g_is_its_dual_value():
     problem, solution = solved(*noisy(n=40), C=2.0, gamma=0.5)
-    whole, work = certified._whole(problem, solution), certified._work(40)
+    whole, work = certified._whole(solution), certified._work(40)
     point = int(np.argmax(solution.alpha))
     state = descend(whole, start_descent(whole, point, 0.0, work), 1e-9, 10**6, work)
     optimum = minimise_box_qp(problem.gram.whole(), problem.label, work.lower, work.upper).beta

@@ -63,7 +63,7 @@ def test_the_null_point_takes_up_the_sum_and_holds_the_intercept_at_zero():
     X, y = noisy(n=30)
     machine, (solution,) = machine_of(LinearSVC(loss="hinge"), X, y)
     assert solution.exact
-    assert solution.label[-1] == 0
+    assert solution.problem.label[-1] == 0
     assert solution.beta.sum() == pytest.approx(0.0, abs=1e-12)
     assert solution.intercept == pytest.approx(0.0, abs=1e-12)
     assert abs(solution.beta[-1]) > 1e-3

@@ -4,8 +4,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
+from bayes_svm._core.removals import Removals
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.leave_one_out.removal import Removals
 from bayes_svm.leave_one_out.retrain import retrain
 from oracles.left_out import left_out
 
@@ -13,7 +13,7 @@ from oracles.left_out import left_out
 def alone(problem, point, rest, **options):
     """One point with its bound lowered to ``rest``."""
     case = Removals.of_points(np.array([point]), np.array([rest]))
-    return retrain(problem, case, np.empty((0, len(problem.label))), **options)
+    return retrain(problem, case, **options)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])

@@ -79,9 +79,9 @@ def test_signs_that_the_check_keeps_are_those_of_the_values(monkeypatch, make, g
 
 
 def test_where_few_signs_are_proven_the_others_are_not_checked(monkeypatch):
-    machine, (solution,) = machine_of(SVC(gamma=0.1), *noisy(n=300))
+    _, (solution,) = machine_of(SVC(gamma=0.1), *noisy(n=300))
     points = np.flatnonzero(solution.alpha)
-    arguments = machine.problem(0), solution, points, np.zeros(len(points))
+    arguments = solution, points, np.zeros(len(points))
     every = certified.keep_their_sign(*arguments)
     monkeypatch.setattr(certified, "SHARE_CHECKED", 1.1)
     few = certified.keep_their_sign(*arguments)

@@ -8,7 +8,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from bayes_svm import BayesSVC
-from bayes_svm.probability.calibration import SigmoidLink, fit_dumais, fit_sigmoid, offset_scale
+from bayes_svm.probability.calibration import SigmoidLink, fit_sigmoid, offset_scale
+from bayes_svm.probability.dumais import fit_dumais
 
 random = np.random.default_rng(1)
 POSITIVE = random.random(90) < 0.3

@@ -8,7 +8,7 @@ from sklearn.svm import SVC, LinearSVC
 from _data import noisy, three_classes
 from bayes_svm import BayesSVC, log_evidence
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.probability.posterior import curvature_slope, hinge_curvature
+from bayes_svm.probability.curvature import curvature_slope, hinge_curvature
 
 KERNELS = {
     "rbf": {"kernel": "rbf", "gamma": 0.4},
@@ -63,7 +63,7 @@ def test_with_no_free_point_the_gradient_is_that_of_finite_differences():
     X, y = noisy(n=40)
     parameters = {"C": 1e-3, **KERNELS["rbf"]}
     y[:20], y[20:] = 1, -1  # equal classes, all at their bounds
-    assert machine_of(SVC(**parameters), X, y)[1][0].n_free == 0
+    assert next(machine_of(SVC(**parameters), X, y)[1]).n_free == 0
     gradient = log_evidence(SVC(**parameters), X, y).gradient
     for name, value in gradient.items():
         assert value == pytest.approx(difference(parameters, name, X, y), rel=1e-4, abs=1e-6)

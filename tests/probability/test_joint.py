@@ -9,7 +9,7 @@ from sklearn.isotonic import IsotonicRegression
 from bayes_svm import BayesSVC, RejectOptionClassifier
 from bayes_svm.leave_one_out.cases import strata
 from bayes_svm.probability.joint import STRENGTHS, JointLink, fit_joint
-from bayes_svm.probability.links import log_probabilities, winner_log_probabilities
+from bayes_svm.probability.several import log_probabilities, winner_log_probabilities
 
 random = np.random.default_rng(0)
 N, K = 120, 3

@@ -12,15 +12,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from bayes_svm.probability.calibration import SigmoidLink, fit_sigmoid
-from bayes_svm.probability.links import (
-    KwokLink,
-    ModeratedLink,
-    class_log_odds,
-    fit_links,
-    log_probabilities,
-    normalised_log_odds,
-    reading_of,
-)
+from bayes_svm.probability.kwok import KwokLink
+from bayes_svm.probability.link import LinkData, Needs
+from bayes_svm.probability.links import fit_links, kind_of
+from bayes_svm.probability.moderated import ModeratedLink
+from bayes_svm.probability.several import class_log_odds, log_probabilities, normalised_log_odds
 
 random = np.random.default_rng(0)
 POSITIVE = random.random(80) < 0.4
@@ -109,8 +105,8 @@ def test_many_values_leave_nothing_of_the_priors():
 def test_a_machine_trained_with_costs_is_undecided_where_they_balance():
     values, y = np.tile([0.1, -0.1], 3), np.array([1, 0, 1, 1, 0, 0])
     costs, weight = np.array([1.0, 50.0]), np.full(6, 1e-3)  # so that only the priors count
-    [plain] = fit_links("sigmoid", values, y, weight, 0.1)
-    [cheap] = fit_links("sigmoid", values, y, weight, 0.1, class_weight=costs)
+    [plain] = fit_links("sigmoid", LinkData(values, y, weight), 0.1)
+    [cheap] = fit_links("sigmoid", LinkData(values, y, weight), 0.1, costs)
     assert plain.offset == pytest.approx(0.0, abs=0.01)
     assert cheap.offset == pytest.approx(-np.log(50.0), abs=0.01)
 
@@ -169,7 +165,7 @@ def test_weights_are_repeated_rows():
 def test_several_columns_get_a_sigmoid_each():
     y = random.integers(0, 3, size=80)
     values = np.eye(3)[y] + random.normal(size=(80, 3))
-    links = fit_links("sigmoid", values, y, WEIGHT, 0.5)
+    links = fit_links("sigmoid", LinkData(values, y, WEIGHT), 0.5)
     assert links == [fit_sigmoid(values[:, k], y == k, WEIGHT, 0.5) for k in range(3)]
     np.testing.assert_array_equal(class_log_odds(links, values, None)[:, 1], links[1].log_odds(values[:, 1]))
 
@@ -277,7 +273,7 @@ def test_a_moderated_link_draws_log_odds_to_the_limit_in_proportion_to_the_infor
 def moderated(information, weight=None, y=None):
     y = POSITIVE.astype(int) if y is None else y
     weight = np.ones(len(y)) if weight is None else weight
-    return fit_links("moderated", VALUES[: len(y)], y, weight, 0.25, information)[0]
+    return fit_links("moderated", LinkData(VALUES[: len(y)], y, weight, information), 0.25)[0]
 
 
 def test_the_reference_is_a_twentieth_of_what_all_but_a_hundredth_or_one_row_have():
@@ -314,7 +310,9 @@ def test_reference_and_limit_count_weights_as_repeated_rows():
     rows = np.repeat(np.arange(80), weight)
     weighted = moderated(information, weight.astype(float))
     [repeated] = fit_links(
-        "moderated", VALUES[rows], POSITIVE[rows].astype(int), np.ones(len(rows)), 0.25, information[rows]
+        "moderated",
+        LinkData(VALUES[rows], POSITIVE[rows].astype(int), np.ones(len(rows)), information[rows]),
+        0.25,
     )
     assert weighted.reference == repeated.reference
     assert weighted.limit == pytest.approx(repeated.limit)
@@ -338,11 +336,11 @@ def test_a_few_rows_without_information_leave_the_least_there_is_as_the_referenc
     assert moderated(information).reference == pytest.approx(0.05 * 2.0)
 
 
-def test_links_say_what_they_read():
-    assert [reading_of(link) for link in ("kwok", "moderated", "sigmoid", "hinge")] == [
-        "variance", "information", None, None,
+def test_links_say_what_they_need():
+    assert [kind_of(link).needs for link in ("kwok", "moderated", "sigmoid", "hinge")] == [
+        Needs.VARIANCE, Needs.INFORMATION, Needs.NOTHING, Needs.NOTHING,
     ]  # fmt: skip
-    assert reading_of(IsotonicRegression()) is None
+    assert kind_of(IsotonicRegression()).needs is Needs.NOTHING
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
@@ -358,7 +356,7 @@ def test_a_calibrator_cannot_tell_values_apart_that_rounding_did():
     """Half of the values are -1 but for rounding, of both classes: one probability, in any batch."""
     y = (np.arange(200) % 4 == 0).astype(int)
     values = np.where(np.arange(200) < 100, -1.0 + 1e-15 * random.normal(size=200), random.normal(size=200))
-    [link] = fit_links(IsotonicRegression(out_of_bounds="clip"), values, y, np.ones(200), 0.25)
+    [link] = fit_links(IsotonicRegression(out_of_bounds="clip"), LinkData(values, y, np.ones(200)), 0.25)
     near = link.log_odds(-1.0 + 1e-14 * random.normal(size=50))
     assert np.ptp(near) == 0.0
     assert np.ptp(link.log_odds(values[:100])) == 0.0
@@ -367,22 +365,22 @@ def test_a_calibrator_cannot_tell_values_apart_that_rounding_did():
 
 def test_a_calibrator_without_weights_is_given_whole_weights_as_rows():
     y, weight = POSITIVE.astype(int), np.tile([2.0, 4.0], 40)
-    [link] = fit_links(KNeighborsClassifier(), VALUES, y, weight, 0.25)
+    [link] = fit_links(KNeighborsClassifier(), LinkData(VALUES, y, weight), 0.25)
     rows = np.repeat(np.arange(80), np.tile([1, 2], 40))
-    [repeated] = fit_links(KNeighborsClassifier(), VALUES[rows], y[rows], np.ones(120), 0.25)
+    [repeated] = fit_links(KNeighborsClassifier(), LinkData(VALUES[rows], y[rows], np.ones(120)), 0.25)
     np.testing.assert_array_equal(link.log_odds(VALUES), repeated.log_odds(VALUES))
 
 
 def test_the_hinge_link_is_the_unmoderated_estimate():
     a = np.array([-700.0, -3.0, -1.0, -0.2, 0.0, 0.5, 1.0, 4.0])
     positive, negative = np.exp(-np.maximum(0, 1 - a)), np.exp(-np.maximum(0, 1 + a))
-    [link] = fit_links("hinge", a, (a > 0).astype(int), np.ones(8), 0.25)
+    [link] = fit_links("hinge", LinkData(a, (a > 0).astype(int), np.ones(8)), 0.25)
     np.testing.assert_allclose(expit(link.log_odds(a)), positive / (positive + negative), rtol=1e-12)
 
 
 def test_the_clipped_link_is_certain_from_the_margin_on():
     a = np.array([-2.0, -1.0, -0.5, 0.0, 0.9, 1.0, 7.0])
-    [link] = fit_links("clipped", a, (a > 0).astype(int), np.ones(7), 0.25)
+    [link] = fit_links("clipped", LinkData(a, (a > 0).astype(int), np.ones(7)), 0.25)
     np.testing.assert_allclose(
         np.exp(log_probabilities(link.log_odds(a)))[:, 1], [0, 0, 0.25, 0.5, 0.95, 1, 1], atol=1e-15
     )
@@ -398,14 +396,14 @@ def test_several_classes_that_are_all_ruled_out_are_equals():
 def test_a_calibrator_of_scikit_learn_is_a_link():
     isotonic = IsotonicRegression(out_of_bounds="clip")
     y = POSITIVE.astype(int)
-    [link] = fit_links(isotonic, VALUES, y, WEIGHT, 0.25)
+    [link] = fit_links(isotonic, LinkData(VALUES, y, WEIGHT), 0.25)
     expected = clone(isotonic).fit(VALUES, y, sample_weight=WEIGHT).predict(VALUES)
     np.testing.assert_allclose(expit(link.log_odds(VALUES)), expected, atol=1e-12)
     assert not hasattr(isotonic, "X_thresholds_")
-    [link] = fit_links(LinearRegression(), VALUES, y, WEIGHT, 0.25)
+    [link] = fit_links(LinearRegression(), LinkData(VALUES, y, WEIGHT), 0.25)
     line = LinearRegression().fit(VALUES[:, None], y, sample_weight=WEIGHT).predict(VALUES[:, None])
     np.testing.assert_allclose(expit(link.log_odds(VALUES)), np.clip(line, 0, 1), atol=1e-12)
-    [link] = fit_links(LogisticRegression(), VALUES, y, WEIGHT, 0.25)
+    [link] = fit_links(LogisticRegression(), LinkData(VALUES, y, WEIGHT), 0.25)
     expected = LogisticRegression().fit(VALUES[:, None], y, sample_weight=WEIGHT)
     np.testing.assert_allclose(
         expit(link.log_odds(VALUES)), expected.predict_proba(VALUES[:, None])[:, 1], rtol=1e-7
@@ -415,13 +413,13 @@ def test_a_calibrator_of_scikit_learn_is_a_link():
 def test_a_calibrator_that_cannot_is_refused():
     y = POSITIVE.astype(int)
     with pytest.raises(ValueError, match="takes no sample weights"):
-        fit_links(KNeighborsClassifier(), VALUES, y, WEIGHT + 0.3, 0.25)
+        fit_links(KNeighborsClassifier(), LinkData(VALUES, y, WEIGHT + 0.3), 0.25)
     with pytest.raises(ValueError, match="classifier without predict_proba"):
-        fit_links(LinearSVC(), VALUES, y, np.ones(80), 0.25)
+        fit_links(LinearSVC(), LinkData(VALUES, y, np.ones(80)), 0.25)
     with pytest.raises(TypeError, match="link is the class IsotonicRegression: give an instance"):
-        fit_links(IsotonicRegression, VALUES, y, np.ones(80), 0.25)
-    [link] = fit_links(KNeighborsClassifier(), VALUES, y, np.ones(80), 0.25)
+        fit_links(IsotonicRegression, LinkData(VALUES, y, np.ones(80)), 0.25)
+    [link] = fit_links(KNeighborsClassifier(), LinkData(VALUES, y, np.ones(80)), 0.25)
     assert np.all(np.isfinite(link.log_odds(VALUES)))
-    [link] = fit_links(IsotonicRegression(), VALUES, y, np.ones(80), 0.25)
+    [link] = fit_links(IsotonicRegression(), LinkData(VALUES, y, np.ones(80)), 0.25)
     with pytest.raises(ValueError, match="out_of_bounds"):
         link.log_odds(np.array([1e3]))

@@ -6,16 +6,15 @@ from sklearn.svm import SVC
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.kernels.functions import Kernel
-from bayes_svm.probability.posterior import (
-    Eigensystem,
-    Posterior,
-    hinge_curvature,
+from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.probability.curvature import hinge_curvature
+from bayes_svm.probability.eigensystem import Eigensystem
+from bayes_svm.probability.left_out_posterior import (
     information_across,
     leave_one_out_variance,
     left_out_variance,
-    posterior_of,
 )
+from bayes_svm.probability.posterior import Posterior, posterior_of
 
 
 def explicit(X, r, lam, at):
@@ -34,7 +33,7 @@ def rows_left_out(machine, posterior):
 def linear(request):
     X, y = noisy(n=40)
     machine, (solution,) = machine_of(SVC(C=request.param, kernel="linear"), X, y)
-    posterior = posterior_of(machine, machine.problem(0), solution, request.param)
+    posterior = posterior_of(machine, solution, request.param)
     return X, y, machine, solution, posterior, request.param
 
 
@@ -71,7 +70,7 @@ def test_blocks_of_cases_make_no_difference(linear, monkeypatch):
     _, _, machine, _, posterior, C = linear
     arguments = machine, machine.problem(0), posterior, np.arange(40) // 3, np.arange(40), np.full(40, C)
     whole = left_out_variance(*arguments)
-    monkeypatch.setattr("bayes_svm.probability.posterior.BLOCK_BYTES", 8 * 5 * len(posterior.points))
+    monkeypatch.setattr("bayes_svm.probability.left_out_posterior.BLOCK_BYTES", 8 * 5 * len(posterior.points))
     np.testing.assert_allclose(left_out_variance(*arguments), whole, rtol=1e-9)
 
 
@@ -81,7 +80,6 @@ def test_information_across_halves_is_that_of_the_other_halfs_posterior(linear):
     r = hinge_curvature(y * solution.values)
     found = information_across(
         machine,
-        machine.problem(0),
         solution,
         C,
         half=half,
@@ -119,7 +117,7 @@ def test_repeated_rows_count_as_often_and_one_of_them_goes():
     C, X, y = 2.0, np.repeat(X, 3, axis=0), np.repeat(y, 3)
     machine, (solution,) = machine_of(SVC(C=C, kernel="linear"), X, y)
     problem = machine.problem(0)
-    posterior = posterior_of(machine, problem, solution, C)
+    posterior = posterior_of(machine, solution, C)
     r = hinge_curvature(y * solution.values[problem.group])
     np.testing.assert_allclose(posterior.variance(X), explicit(X, r, 1 / C, X), rtol=1e-6)
     expected = explicit(X[1:], r[1:], 1 / C, X[:1])
@@ -214,7 +212,7 @@ def system_of(n, C, kernel, smoothing="swish"):
     """Posterior at the solution of a noisy problem, its kernel matrix, and points to judge it at."""
     X, y = noisy(n=n)
     machine, (solution,) = machine_of(SVC(C=C, **kernel), X, y)
-    posterior = posterior_of(machine, machine.problem(0), solution, C, smoothing=smoothing)
+    posterior = posterior_of(machine, solution, C, smoothing=smoothing)
     at = np.vstack([X[:20], 4.0 * X[:5]])
     gram = posterior.kernel(posterior.rows, posterior.rows)
     return posterior, gram, posterior.kernel.diagonal(at), posterior.kernel(at, posterior.rows), at
@@ -288,8 +286,6 @@ def test_a_lambda_below_rounding_gives_a_variance_all_the_same():
 def test_a_sketch_knows_less():
     X, y = noisy(n=200)
     machine, (solution,) = machine_of(SVC(), X, y)
-    whole, sketch = (
-        posterior_of(machine, machine.problem(0), solution, 1.0, max_rows=rows) for rows in (None, 20)
-    )
+    whole, sketch = (posterior_of(machine, solution, 1.0, max_rows=rows) for rows in (None, 20))
     assert len(sketch.points) == 20
     assert np.all(sketch.variance(X) >= whole.variance(X) * (1 - 1e-12))

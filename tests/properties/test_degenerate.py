@@ -170,8 +170,9 @@ def test_value_is_the_oracles(make, seed):
 
 def solved(make, seed):
     X, y, weight, svc = make(np.random.default_rng(seed))
-    machine, solutions = machine_of(svc, X, y, weight)
-    return X, machine.problem(0), solutions[0]
+    _, solutions = machine_of(svc, X, y, weight)
+    solution = next(solutions)
+    return X, solution.problem, solution
 
 
 @pytest.mark.parametrize("seed", range(20))

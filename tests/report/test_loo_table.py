@@ -1,4 +1,4 @@
-"""`bayes-svm loo`: the same numbers as the estimator, also after an interruption."""
+"""`bayes-svm loo` finds the same numbers as the estimator, also after an interruption."""
 
 import csv
 import errno
@@ -22,7 +22,7 @@ from bayes_svm.report.data import read_table
 from bayes_svm.report.record import Settings
 
 readings = importlib.import_module("bayes_svm.leave_one_out.methods")
-loo_table = importlib.import_module("bayes_svm.report.loo_table")
+api = importlib.import_module("bayes_svm.leave_one_out.api")
 
 PARTIAL = Path("bayes-svm-loo.csv.partial")
 OUTPUT = Path("bayes-svm-loo.csv")
@@ -64,12 +64,12 @@ def fitted(**parameters):
 
 
 def n_kept():
-    """Values in the partial file, which is not there before the first."""
+    """Number of values in the partial file, which does not exist before the first value."""
     return PARTIAL.read_text().count("\n") - 1 if PARTIAL.exists() else 0
 
 
 def interrupted_after(parts, monkeypatch):
-    """Let the next run stop as by Ctrl-C after some parts of at most seven cases."""
+    """Let the next run stop, as if by Ctrl-C, after some parts of at most seven cases."""
     monkeypatch.setattr(readings, "SECTION", 7)
     original = readings.iterate_parts
 
@@ -79,7 +79,7 @@ def interrupted_after(parts, monkeypatch):
                 raise KeyboardInterrupt
             yield part
 
-    monkeypatch.setattr(loo_table, "iterate_parts", stopping)
+    monkeypatch.setattr(api, "iterate_parts", stopping)
     return original
 
 
@@ -130,15 +130,15 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(table, monkeypatch, capsys
     assert run() == 130
     kept = n_kept()
     assert (kept > 0) == (parts > 0)
-    assert ("--resume goes on" in capsys.readouterr().err) == (parts > 0)
+    assert ("with --resume" in capsys.readouterr().err) == (parts > 0)
     asked = []
 
     def counted(*arguments, **options):
-        for rows, part in original(*arguments, **options):
+        for rows, *rest in original(*arguments, **options):
             asked.extend(rows.tolist())
-            yield rows, part
+            yield rows, *rest
 
-    monkeypatch.setattr(loo_table, "iterate_parts", counted)
+    monkeypatch.setattr(api, "iterate_parts", counted)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
     assert len(asked) == 30 * n_classes * (1 if n_classes == 2 else n_classes) - kept
@@ -151,7 +151,7 @@ def test_a_line_that_was_cut_off_is_found_again(table, monkeypatch):
     original = interrupted_after(3, monkeypatch)
     assert run() == 130
     PARTIAL.write_text(PARTIAL.read_text()[:-9])
-    monkeypatch.setattr(loo_table, "iterate_parts", original)
+    monkeypatch.setattr(api, "iterate_parts", original)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
 
@@ -163,14 +163,14 @@ def test_a_process_that_is_killed_loses_no_finished_value(table, monkeypatch):
     slow = (
         "import importlib, time\n"
         "readings = importlib.import_module('bayes_svm.leave_one_out.methods')\n"
-        "loo_table = importlib.import_module('bayes_svm.report.loo_table')\n"
+        "api = importlib.import_module('bayes_svm.leave_one_out.api')\n"
         "from bayes_svm.report.cli import main\n"
         "original, readings.SECTION = readings.iterate_parts, 7\n"
         "def slowly(*a, **o):\n"
         "    for count, part in enumerate(original(*a, **o)):\n"
         "        time.sleep(60 if count == 3 else 0)\n"
         "        yield part\n"
-        "loo_table.iterate_parts = slowly\n"
+        "api.iterate_parts = slowly\n"
         "main(['loo', 'data.csv', '--target', 'kind'])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", slow])
@@ -216,8 +216,8 @@ def test_what_an_interrupted_run_left_is_not_written_over(table, monkeypatch, ca
     run()
     capsys.readouterr()
     before = PARTIAL.read_bytes()
-    assert "add --resume to go on, or delete it" in refused(capsys)
-    assert "is of other data, options or version" in refused(capsys, "--resume", "--C", "3")
+    assert "add --resume to continue, or delete it" in refused(capsys)
+    assert "was written for other data, options or another version" in refused(capsys, "--resume", "--C", "3")
     assert PARTIAL.read_bytes() == before
 
 
@@ -229,14 +229,15 @@ def test_what_is_of_something_else_is_refused_before_the_fit(table, monkeypatch,
     capsys.readouterr()
     lines = Path("data.csv").read_text().splitlines()
     if change == "features":
-        lines[1], lines[3] = lines[3], lines[1]  # of one class
+        # Both rows are of the same class.
+        lines[1], lines[3] = lines[3], lines[1]
     elif change == "labels":
         lines[1], lines[2] = lines[1][:-1] + "b", lines[2][:-1] + "a"
     else:
         monkeypatch.setattr("bayes_svm.report.cli._version", lambda: "99")
     Path("data.csv").write_text("\n".join(lines))
     monkeypatch.setattr("bayes_svm.dual.solution.solve", lambda *arguments, **options: pytest.fail("solved"))
-    assert "is of other data, options or version" in refused(capsys, "--resume")
+    assert "was written for other data, options or another version" in refused(capsys, "--resume")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +248,7 @@ def test_a_damaged_partial_file_is_refused(table, monkeypatch, capsys, line):
     original = interrupted_after(2, monkeypatch)
     run()
     capsys.readouterr()
-    monkeypatch.setattr(loo_table, "iterate_parts", original)
+    monkeypatch.setattr(api, "iterate_parts", original)
     PARTIAL.write_bytes(PARTIAL.read_bytes() + line.encode("latin-1"))
     before = PARTIAL.read_bytes()
     assert "is damaged: delete it to start over" in refused(capsys, "--resume")
@@ -264,7 +265,7 @@ def test_the_same_file_is_gone_on_with_after_a_second_interruption(table, monkey
     PARTIAL.write_bytes(PARTIAL.read_bytes() + b"0,59,1.2")
     assert run("--resume") == 130
     assert first < n_kept() < 60
-    monkeypatch.setattr(loo_table, "iterate_parts", original)
+    monkeypatch.setattr(api, "iterate_parts", original)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
 
@@ -277,14 +278,14 @@ def test_a_header_cut_off_begins_anew_but_a_file_of_something_else_does_not(tabl
     original = interrupted_after(2, monkeypatch)
     run()
     capsys.readouterr()
-    monkeypatch.setattr(loo_table, "iterate_parts", original)
+    monkeypatch.setattr(api, "iterate_parts", original)
     PARTIAL.write_bytes(PARTIAL.read_bytes()[:size] + b"#")
-    assert "is of other data" in refused(capsys, "--resume")
+    assert "was written for other data" in refused(capsys, "--resume")
     PARTIAL.write_bytes(PARTIAL.read_bytes()[:size])
     interrupted_after(2, monkeypatch)
     assert run("--resume") == 130
     assert n_kept() == 28
-    monkeypatch.setattr(loo_table, "iterate_parts", original)
+    monkeypatch.setattr(api, "iterate_parts", original)
     assert run("--resume") == 0
     assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
 
@@ -303,7 +304,7 @@ def test_a_full_disk_is_one_line_and_what_was_found_stays(table, monkeypatch, ca
         patched.setattr(Path, "open", full)
         line = refused(capsys)
     assert "No space left on device" in line
-    assert "--resume goes on" in line
+    assert "with --resume" in line
     assert n_kept() == 42
     assert run("--resume") == 0
 

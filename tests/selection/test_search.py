@@ -30,7 +30,9 @@ from bayes_svm import (
 from bayes_svm.leave_one_out.cases import strata, what_leaves
 from bayes_svm.probability.calibration import fit_sigmoid
 from bayes_svm.probability.joint import fit_joint
-from bayes_svm.probability.links import class_log_odds, fit_links, log_probabilities
+from bayes_svm.probability.link import LinkData
+from bayes_svm.probability.links import fit_links
+from bayes_svm.probability.several import class_log_odds, log_probabilities
 from bayes_svm.selection.mixture import pooled, stacking_weights
 from bayes_svm.selection.told import first_best
 from bayes_svm.selection.trials import FOLDS
@@ -547,7 +549,7 @@ def test_a_joint_link_is_made_anew_for_each_fold(n):
     rows, tenths = leaving.part_row, leaving.part_shares(10, machine)
     values, label, told = model.left_out_decision_values_[rows], y[rows], np.zeros((n, 3))
     for own in leaving.part_shares(FOLDS, machine).T:
-        links = fit_links("sigmoid", values, label, 1.0 - own, model.smoothing)
+        links = fit_links("sigmoid", LinkData(values, label, 1.0 - own), model.smoothing)
         z = class_log_odds(links, values, None)
         joint, _ = fit_joint(z, label, 1.0 - own, tenths)
         told[rows] += own[:, None] * np.exp(log_probabilities(joint.log_odds(z)))

@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.probability.posterior import Eigensystem, Posterior, posterior_of
+from bayes_svm.probability.eigensystem import Eigensystem
+from bayes_svm.probability.posterior import Posterior, posterior_of
 from validation._common import Page, parser_for, table
 from validation._common import progress as say
 from validation.speed.fit import synthetic
@@ -54,8 +55,7 @@ def posterior_row(problem_name: str, n: int, smoothing: str, repeats: int, large
     data, C = PROBLEMS[problem_name]
     X, y = data(n)
     machine, [solution] = machine_of(SVC(gamma=1 / 20, C=C), X, y)
-    problem = machine.problem(0)
-    posterior = posterior_of(machine, problem, solution, 1.0, smoothing=smoothing)
+    posterior = posterior_of(machine, solution, 1.0, smoothing=smoothing)
     n_active = len(posterior.points)
     row = [problem_name, f"{n}", smoothing, f"{n_active}"]
     point = X[:1]

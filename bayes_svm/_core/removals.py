@@ -1,0 +1,85 @@
+"""What is left out of a dual problem."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Removals"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+class Removals(NamedTuple):
+    """Cases of leaving out, each a set of points and what is left of their upper bounds.
+
+    Parameters
+    ----------
+    start : array of shape (n_cases + 1,)
+        Case k has the members ``start[k]`` to ``start[k + 1] - 1``, at least one.
+    points : array of shape (n_members,)
+        The point that each member is; each point occurs once in a case.
+    rest : array of shape (n_members,)
+        Upper bound that the point keeps: 0 where nothing of it is left.
+    """
+
+    start: Indices
+    points: Indices
+    rest: Array
+
+    @classmethod
+    def of_points(cls, points: Indices, rest: Array) -> Removals:
+        """Every point a case of its own."""
+        return cls(np.arange(len(points) + 1), points, rest)
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases."""
+        return len(self.start) - 1
+
+    @property
+    def single(self) -> bool:
+        """Whether every case has one member."""
+        return len(self.points) == self.n_cases
+
+    @property
+    def case(self) -> Indices:
+        """The case of each member."""
+        if self.single:
+            return np.arange(self.n_cases)
+        return np.repeat(np.arange(self.n_cases), np.diff(self.start))
+
+    def members(self, cases: Indices) -> Indices:
+        """Member numbers of some cases, in the order of these."""
+        if self.single:
+            return cases
+        sizes = self.start[cases + 1] - self.start[cases]
+        offsets = np.repeat(self.start[cases] - (np.cumsum(sizes) - sizes), sizes)
+        return np.asarray(np.arange(int(sizes.sum())) + offsets, dtype=np.intp)
+
+    def take(self, cases: Indices) -> Removals:
+        """Some of the cases."""
+        if self.single:
+            return Removals.of_points(self.points[cases], self.rest[cases])
+        members = self.members(cases)
+        sizes = self.start[cases + 1] - self.start[cases]
+        return Removals(
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp), self.points[members], self.rest[members]
+        )
+
+    def any_member(self, mask: Mask) -> Mask:
+        """Which cases have a member that ``mask`` holds for."""
+        if self.single:
+            return mask
+        return np.bincount(self.case, weights=mask, minlength=self.n_cases) > 0
+
+    def bounds(self, bound: Array, case: int) -> Array:
+        """Upper bounds of alpha in the problem that one case leaves, given those of the whole problem."""
+        members = slice(self.start[case], self.start[case + 1])
+        bound = bound.copy()
+        bound[self.points[members]] = self.rest[members]
+        return bound

@@ -1,0 +1,132 @@
+"""What a fitted BayesSVC says of new points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from bayes_svm.classifiers.parameters import SVCParameters
+from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.probability.several import normalised_log_odds
+from bayes_svm.utils.metaestimators import decided
+from bayes_svm.utils.types import Array
+
+__all__ = ["SVCPredictions"]
+
+
+class SVCPredictions(SVCParameters):
+    """Predictions of :class:`bayes_svm.BayesSVC`, whose ``fit`` stores what they are made from."""
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values ``f(x) = sum_i y_i alpha_i k(x_i, x) + b``.
+
+        One-versus-rest values of several machines are on scales of their own, and the largest
+        need not be the most probable class. For more than two classes each is therefore given
+        as the log-odds of the class, with the class weights counted as prior odds: their argmax is the
+        predicted class.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: ``f(x)``, positive for ``classes_[1]``. More: one column of log-odds
+            per class against the rest.
+        """
+        X = self._checked(X)
+        if len(self.classes_) == 2:
+            return self._margins(X)
+        return normalised_log_odds(self._log_proba(X) + np.log(self.class_weight_))
+
+    def posterior_variance(self, X: Any) -> Array:
+        """Posterior variance of the decision values, in the evidence framework.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+
+        Raises
+        ------
+        ValueError
+            For a precomputed kernel: ``k(x, x)`` of new points is not known. For a kernel that is
+            not positive semi-definite: there is no variance.
+        """
+        X = self._checked(X)
+        diagonal = self.kernel_.diagonal(X)
+        columns = [posterior.variance(X, diagonal) for posterior in self._posteriors]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithm of :meth:`predict_proba`, without underflow.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return self._log_proba(self._checked(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of every class.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``; rows sum to 1.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class; with class weights, that of the largest class weight times probability.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        proba = self.predict_proba(X)
+        return np.asarray(self.classes_[decided(proba, self.class_weight_)])
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, for a linear kernel."""
+        if not Kernel(self.kernel).is_linear:
+            raise AttributeError("coef_ is only available when using a linear kernel.")
+        check_is_fitted(self)
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+
+    def _margins(self, X: Any) -> Array:
+        """Decision values ``f``: (n_samples,) or (n_samples, n_classes) one-versus-rest."""
+        values = np.tile(self.intercept_, (X.shape[0], 1))
+        if len(self.support_):
+            for block, cross in self.kernel_.blocks(X, self.support_vectors_, self.support_):
+                values[block] += cross @ self.dual_coef_.T
+        return values[:, 0] if len(self.intercept_) == 1 else values
+
+    def _log_proba(self, X: Any) -> Array:
+        """Log-probabilities of checked rows."""
+        reading = None
+        if self._link_posteriors and self._read_at is not None:
+            diagonal = self.kernel_.diagonal(X)
+            columns = [self._read_at(posterior, X, diagonal) for posterior in self._link_posteriors]
+            reading = columns[0] if len(columns) == 1 else np.column_stack(columns)
+        return self._probabilities.logs(self._margins(X), reading)

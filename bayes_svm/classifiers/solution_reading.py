@@ -1,0 +1,146 @@
+"""What is read off one solution of a fit: its left-out values, and what the posterior says."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bayes_svm.dual.machine import Machine
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.leave_one_out.api import Store, by_row, read_solution
+from bayes_svm.leave_one_out.cases import Leaving
+from bayes_svm.leave_one_out.methods import Wanted
+from bayes_svm.leave_one_out.outcomes import Outcomes
+from bayes_svm.leave_one_out.result import LeaveOneOut
+from bayes_svm.probability.calibration import offset_scale
+from bayes_svm.probability.link import LinkData
+from bayes_svm.probability.posterior import Posterior, posterior_of
+from bayes_svm.probability.reading import Reader, reader_of
+from bayes_svm.utils.types import Array, Indices
+
+__all__ = ["SolutionReader", "SolutionReading", "joined_readings", "link_data", "rows_left_out"]
+
+# Folds of the strata, by whose left-out values a joint link is judged.
+FOLDS = 10
+
+
+@dataclass(frozen=True)
+class SolutionReading:
+    """What is read off one solution.
+
+    Parameters
+    ----------
+    solution : DualSolution
+        Without its kernel matrix.
+    whole, parts : Outcomes
+        Of every row under the whole machine, and of every part of what leaves.
+    seconds : float
+        Wall time of leaving out.
+    posterior : Posterior
+        For the posterior variance of new points.
+    scale : float
+        Scale of the prior of the sigmoid's offset.
+    link_posterior : Posterior or None
+        What the link reads of new points; None if it reads nothing.
+    reading : array of shape (n_samples,), or None
+        What the link reads of each row, without the row itself.
+    """
+
+    solution: DualSolution
+    whole: Outcomes
+    parts: Outcomes
+    seconds: float
+    posterior: Posterior
+    scale: float
+    link_posterior: Posterior | None
+    reading: Array | None
+
+
+class SolutionReader:
+    """Reads the solutions of one fit, one after the other.
+
+    Parameters
+    ----------
+    model : BayesSVC
+        Whose parameters count.
+    machine : Machine
+        The training data.
+    leaving : Leaving
+        What leaves together.
+    groups : array of shape (n_samples,), optional
+        Number of the group of each row.
+    store : Store, optional
+        Left-out values that are known.
+    """
+
+    def __init__(
+        self, model: Any, machine: Machine, leaving: Leaving, groups: Indices | None, store: Store | None
+    ) -> None:
+        self.machine, self.leaving, self.groups, self.store = machine, leaving, groups, store
+        self.C = float(model.C)
+        self.wanted = Wanted(max_iter=model.max_iter, n_jobs=model.n_jobs)
+        self.reader: Reader | None = reader_of(model.link, machine)
+        self.rows_per_column = float(machine.weight.sum()) / _number_of_columns(machine)
+
+    def read(self, solution: DualSolution, k: int) -> SolutionReading:
+        """What is read off the solution of problem k."""
+        machine, problem, read = self.machine, solution.problem, None
+        started = time.perf_counter()
+        whole, parts, _ = read_solution(machine, solution, self.leaving, self.wanted, store=self.store, k=k)
+        seconds = time.perf_counter() - started
+        if self.reader is not None:
+            read = self.reader.left_out(machine, solution, self.C, self.leaving, self.groups)
+        link_posterior, reading = (None, None) if read is None else read
+        return SolutionReading(
+            solution=solution.detached(),
+            whole=whole,
+            parts=parts,
+            seconds=seconds,
+            posterior=posterior_of(machine, solution, self.C),
+            scale=offset_scale(problem.label, solution.alpha, problem.bound, self.rows_per_column),
+            link_posterior=link_posterior,
+            reading=reading,
+        )
+
+
+def _number_of_columns(machine: Machine) -> int:
+    """Columns that are not 0 everywhere; 1 for a precomputed kernel, of which they are not known."""
+    if machine.kernel.precomputed:
+        return 1
+    largest, smallest = (extreme(axis=0) for extreme in (machine.X.max, machine.X.min))
+    if sparse.issparse(machine.X):
+        largest, smallest = largest.toarray(), smallest.toarray()
+    return max(1, int(np.count_nonzero((largest != 0) | (smallest != 0))))
+
+
+def rows_left_out(machine: Machine, leaving: Leaving, found: list[SolutionReading]) -> LeaveOneOut:
+    """What is known of the rows, left out."""
+    pairs = [(one.whole, one.parts) for one in found]
+    return by_row(machine, leaving, pairs, sum(one.seconds for one in found))
+
+
+def joined_readings(found: list[SolutionReading]) -> Array | None:
+    """What the links read of each row; None if one of them has nothing to read."""
+    columns = [one.reading for one in found if one.reading is not None]
+    if len(columns) < len(found):
+        return None
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+
+def link_data(
+    machine: Machine, leaving: Leaving, found: list[SolutionReading], reading: Array | None
+) -> LinkData:
+    """What the links are fitted to: the left-out value of each part, and what belongs to it."""
+    values = [one.parts.values for one in found]
+    return LinkData(
+        values=values[0] if len(values) == 1 else np.column_stack(values),
+        y=machine.y[leaving.part_row],
+        weight=leaving.part_weight(machine.weight),
+        reading=None if reading is None else reading[leaving.part_row],
+        scales=[one.scale for one in found],
+        folds=leaving.part_shares(FOLDS, machine) if machine.n_problems > 1 else None,
+    )

@@ -1,0 +1,102 @@
+"""The eigensystem of Kwok's Hessian."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh, eigvalsh
+
+from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.types import Array
+
+__all__ = ["INDEFINITE", "Eigensystem", "is_definite"]
+
+# Negative eigenvalue, relative to the largest, that is more than rounding.
+INDEFINITE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Eigensystem:
+    r"""Eigensystem of the Hessian :math:`A = \lambda I + \sum_i r_i z_i z_i'` (Kwok, eq. 12 to 15).
+
+    .. math:: v_l = c_l \sum_i \mu_{li} z_i, \qquad \rho_l \mu_l = \tilde K \mu_l, \qquad
+              \tilde K_{ij} = r_i K_{ij}, \qquad c_l = \left( \rho_l \sum_i \mu_{li}^2 / r_i \right)^{-1/2}
+
+    Solved in the similar symmetric form ``D K D``, ``D = R^(1/2)``.
+
+    Parameters
+    ----------
+    values : array of shape (n_kept,)
+        Eigenvalues rho, descending.
+    directions : array of shape (n_active, n_kept)
+        ``c_l mu_l``: ``k_a(x) @ directions`` are the coordinates ``v_l' z(x)``.
+    lam : float
+        lambda.
+    error : float
+        Largest relative error of a variance due to the eigenvalues left out.
+    """
+
+    values: Array
+    directions: Array
+    lam: float
+    error: float
+
+    @classmethod
+    def of(cls, gram: Array, curvature: Array, lam: float, tolerance: float = 0.0) -> Eigensystem:
+        """Eigenvalues above ``tolerance * lam``, and above rounding.
+
+        Parameters
+        ----------
+        gram : array of shape (n_active, n_active)
+        curvature : array of shape (n_active,)
+            r, above 0.
+        lam : float
+        tolerance : float
+            Relative error that may be made in a variance: leaving out the eigenvalue rho makes
+            one of at most ``rho / lambda``.
+
+        Raises
+        ------
+        MemoryError
+            If it does not fit.
+        """
+        require_bytes(
+            3 * gram.nbytes, f"The eigensystem of {len(gram)} points", "Raise C, or fit on fewer points."
+        )
+        root = np.sqrt(curvature)
+        values, vectors = eigh(root[:, None] * gram * root, check_finite=False)
+        rounding = len(values) * np.finfo(float).eps * max(float(values[-1]), 0.0) if len(values) else 0.0
+        kept = np.flatnonzero(values > max(tolerance * lam, rounding))[::-1]
+        dropped = float(values[: len(values) - len(kept)].max(initial=0.0))
+        directions = root[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+        return cls(values[kept], directions, lam, max(dropped, 0.0) / lam)
+
+    @property
+    def n_parameters(self) -> float:
+        """Effective number of parameters, ``gamma = sum rho / (lambda + rho)``."""
+        return float(np.sum(self.values / (self.lam + self.values)))
+
+    def variance(self, diagonal: Array, cross: Array, spanned_only: bool = False) -> Array:
+        """Variance of the decision value, of which Kwok's equation 15 is the spanned part.
+
+        Parameters
+        ----------
+        diagonal : array of shape (n_samples,)
+            ``k(x, x)``.
+        cross : array of shape (n_samples, n_active)
+        spanned_only : bool
+            Leave out the part of ``z(x)`` outside the span of the data. Far from the data an
+            rbf kernel's variance is then 0, which says certainty: for reproduction only.
+        """
+        coordinates = np.square(cross @ self.directions)
+        variance = (coordinates / (self.lam + self.values)).sum(axis=1)
+        if not spanned_only:
+            variance += np.maximum(0.0, diagonal - coordinates.sum(axis=1)) / self.lam
+        return np.asarray(variance)
+
+
+def is_definite(gram: Array) -> bool:
+    """Whether a kernel matrix is positive semi-definite up to rounding."""
+    values = eigvalsh(gram, check_finite=False)
+    return bool(values[0] >= -INDEFINITE * values[-1])

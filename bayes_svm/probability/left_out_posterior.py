@@ -1,0 +1,210 @@
+"""What the posterior says of training points without these points themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigh
+
+from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.dual.machine import Machine
+from bayes_svm.dual.problem import DualProblem
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.probability.posterior import Posterior, information_from, posterior_of
+from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array, Indices
+
+__all__ = ["information_across", "leave_one_out_variance", "left_out_variance"]
+
+# Memory of one block of kernel values.
+BLOCK_BYTES = 2**26
+
+
+def left_out_variance(
+    machine: Machine, problem: DualProblem, posterior: Posterior, case: Indices, row: Indices, removed: Array
+) -> Array:
+    r"""Posterior variance at rows without what leaves together with them.
+
+    .. math:: s_{(-S)}^2(x_i) = V_{ii} + V_{iS} \left( R_S^{-1} - V_{SS} \right)^{-1} V_{Si}
+
+    with V the posterior covariance of the decision values; of a single row :math:`s^2 / (1 - r s^2)`.
+    The curvature of the others is that of the whole solution. Rows that are none of the
+    posterior's points have nothing to take along.
+
+    Parameters
+    ----------
+    machine : Machine
+    problem : DualProblem
+        One of the machine's.
+    posterior : Posterior
+        At its solution.
+    case, row : arrays of shape (n_parts,)
+        What leaves together has the same case, in ascending order.
+    removed : array of shape (n_parts,)
+        Upper bound that leaves with the row.
+
+    Returns
+    -------
+    array of shape (n_parts,)
+    """
+    point = problem.group[row]
+    variance, present, absent = np.empty(len(row)), np.flatnonzero(point >= 0), np.flatnonzero(point < 0)
+    if len(absent):
+        variance[absent] = posterior.variance(machine.X[row[absent]])
+    place = np.full(len(problem.label), -1)
+    place[posterior.points] = np.arange(len(posterior.points))
+    most = max(1, BLOCK_BYTES // (8 * max(1, len(posterior.points))))
+    for block in _whole_cases(case[present], most):
+        parts = present[block]
+        points, active = point[parts], place[point[parts]]
+        cross = problem.gram.block(posterior.points, points).T
+        half, diagonal = posterior.half_of(cross), problem.gram.diagonal[points]
+        found = np.maximum(0.0, diagonal - np.einsum("ij,ij->j", half, half)) / posterior.lam
+        # The curvature that leaves is in proportion to the bound.
+        gone = removed[parts] / problem.bound[points] * np.append(posterior.curvature, 0.0)[active]
+        for one in _whole_cases(case[parts], 1):
+            leaving = one.start + np.flatnonzero(gone[one] > 0.0)
+            if len(leaving):
+                covariance = (
+                    cross[one][:, active[leaving]] - half[:, one].T @ half[:, leaving]
+                ) / posterior.lam
+                found[one] += _without(covariance, leaving - one.start, np.sqrt(gone[leaving]))
+        variance[parts] = np.minimum(found, diagonal / posterior.lam)
+    return variance
+
+
+def _whole_cases(case: Indices, most: int) -> Iterator[slice]:
+    """Slices of ascending case numbers that cut no case in two, of up to ``most`` parts where that goes."""
+    ends = (
+        np.append(np.flatnonzero(np.diff(case)) + 1, len(case)) if len(case) else np.empty(0, dtype=np.intp)
+    )
+    first, start = 0, 0
+    while first < len(ends):
+        first = max(first + 1, int(np.searchsorted(ends, start + most, side="right")))
+        yield slice(start, int(ends[first - 1]))
+        start = int(ends[first - 1])
+
+
+def _without(covariance: Array, leaving: Indices, root: Array) -> Array:
+    """What the variances of some values grow by when those that ``leaving`` names say nothing any more.
+
+    Parameters
+    ----------
+    covariance : array of shape (n_values, n_leaving)
+    leaving : array of shape (n_leaving,)
+    root : array of shape (n_leaving,)
+        Square roots of their curvatures.
+    """
+    scaled = covariance * root
+    values, vectors = eigh(root[:, None] * scaled[leaving], check_finite=False)
+    rotated = scaled @ vectors
+    return np.asarray(np.square(rotated) @ (1.0 / np.maximum(1.0 - values, np.finfo(float).eps)))
+
+
+def information_across(
+    machine: Machine,
+    solution: DualSolution,
+    C: float,
+    *,
+    half: Indices,
+    row: Indices,
+    counted: Array,
+    max_rows: int,
+) -> Array | None:
+    """Information about the rows of each of two halves under the posterior of the other half.
+
+    What one half of the data says of the other is what all of them say of new points, if anything
+    less. Leaving single rows out does not do: after centring, each of few rows in many dimensions
+    is minus the sum of the others, and known by them.
+
+    Parameters
+    ----------
+    machine : Machine
+    solution : DualSolution
+        Of one of the machine's problems.
+    C : float
+    half, row : arrays of shape (n_parts,)
+        A half, 0 or 1, and a row that is in it, wholly or in part.
+    counted : array of shape (n_parts,)
+        Upper bound of what of the row is in the half.
+    max_rows : int
+        Of each half's posterior, as in :func:`posterior_of`.
+
+    Returns
+    -------
+    array of shape (n_parts,), or None
+        None for a kernel that is not positive semi-definite.
+    """
+    problem = solution.problem
+    point, found = problem.group[row], np.empty(len(row))
+    present = point >= 0  # rows of weight 0 are points of their own, of which nothing is known
+    for one in (0, 1):
+        own, other = np.flatnonzero((half == one) & present), np.flatnonzero((half != one) & present)
+        unweighted = np.flatnonzero((half != one) & ~present)
+        bound: Array = np.bincount(point[own], weights=counted[own], minlength=len(problem.label)).astype(
+            float
+        )
+        posterior = posterior_of(machine, solution, C, max_rows=max_rows, bound=bound)
+        if not posterior.definite:
+            return None
+        step = max(1, BLOCK_BYTES // (8 * max(1, len(posterior.points))))
+        for start in range(0, len(other), step):
+            part = other[start : start + step]
+            explained = posterior.explained(problem.gram.block(posterior.points, point[part]).T)
+            found[part] = information_from(explained, problem.gram.diagonal[point[part]], posterior.lam)
+        if len(unweighted):
+            found[unweighted] = posterior.information(machine.X[row[unweighted]])
+    return found
+
+
+def leave_one_out_variance(
+    estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> Array:
+    r"""Posterior variance of every training point's decision value without the point itself.
+
+    .. math:: s_{(-i)}^2 = \frac{s_i^2}{1 - r_i s_i^2}
+
+    The curvature of the others is that of the whole solution.
+
+    Parameters
+    ----------
+    estimator : SVC or BayesSVC, fitted or not
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Training data.
+    y : array of shape (n_samples,)
+    sample_weight : array of shape (n_samples,), optional
+        Of a row that stands for several, one copy is left out.
+
+    Returns
+    -------
+    array of shape (n_samples,) or (n_samples, n_classes)
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not positive semi-definite.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.svm import SVC
+    >>> from bayes_svm.probability.left_out_posterior import leave_one_out_variance
+    >>> X, y = make_classification(100, random_state=0)
+    >>> leave_one_out_variance(SVC(), X, y).shape
+    (100,)
+    """
+    with one_blas_thread():
+        machine, solutions = machine_of(estimator, X, y, sample_weight)
+        C = float(estimator.C)
+        columns = []
+        for solution in solutions:
+            problem = solution.problem
+            posterior = posterior_of(machine, solution, C)
+            rows = np.arange(len(machine.y))
+            removed = problem.row_bound / copies_of_weight(machine.weight)
+            columns.append(left_out_variance(machine, problem, posterior, rows, rows, removed))
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)

@@ -1,0 +1,126 @@
+"""From left-out decision values to the probabilities of all classes."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import has_fit_parameter
+
+from bayes_svm.probability.calibration import INSEPARABLE, LEAST_MEMBERS
+from bayes_svm.probability.joint import JointLink, fit_joint
+from bayes_svm.probability.link import Link, LinkData
+from bayes_svm.probability.links import fit_links, kind_of
+from bayes_svm.probability.several import (
+    class_log_odds,
+    log_probabilities,
+    moderated_log_odds,
+    winner_log_probabilities,
+)
+from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.utils.types import Array
+
+__all__ = ["Calibration", "Probabilities"]
+
+# Relative difference of class weights that is rounding.
+EQUAL = 1e-9
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """Probabilities of all classes as functions of the decision values.
+
+    Parameters
+    ----------
+    links : list of Link
+        One for two classes, otherwise one for each class.
+    joint : JointLink or None
+        The joint link of several classes.
+    winner : bool
+        Whether the most probable class has its own one-versus-rest probability.
+    crossed : array of shape (n_parts, n_classes), optional
+        Log-odds that the joint link gives the parts it was fitted to, each without its own fold.
+    """
+
+    links: list[Link]
+    joint: JointLink | None = None
+    winner: bool = False
+    crossed: Array | None = None
+
+    def logs(self, values: Array, reading: Array | None) -> Array:
+        """Log-probabilities at decision values, shape (n_samples, n_classes).
+
+        Parameters
+        ----------
+        values : array of shape (n_samples,) or (n_samples, n_classes)
+            Decision values.
+        reading : array like ``values``, or None
+            What the links need of the posterior.
+        """
+        if self.joint is not None:
+            unmoderated = class_log_odds([link.unmoderated for link in self.links], values, None)
+            log_odds = self.joint.log_odds(unmoderated)
+            return log_probabilities(moderated_log_odds(self.links, log_odds, reading))
+        log_odds = class_log_odds(self.links, values, reading)
+        return winner_log_probabilities(log_odds) if self.winner else log_probabilities(log_odds)
+
+    def crossed_proba(self, reading: Array | None) -> Array:
+        """Probabilities of the parts that the joint link was fitted to, each without its own fold."""
+        assert self.crossed is not None  # there is a joint link
+        return np.exp(log_probabilities(moderated_log_odds(self.links, self.crossed, reading)))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How probabilities are fitted to left-out decision values.
+
+    Parameters
+    ----------
+    link : str or estimator
+        One of :data:`bayes_svm.probability.links.LINKS`, or a scikit-learn calibrator.
+    smoothing : float
+        Of the sigmoid's targets.
+    multiclass : {"joint", "normalise", "winner"}
+        How several classes are put together: see :class:`bayes_svm.BayesSVC`.
+    class_weight : array of shape (n_classes,)
+        Costs of the classes.
+    """
+
+    link: Any
+    smoothing: float
+    multiclass: str
+    class_weight: Array
+
+    def fit(self, data: LinkData) -> Probabilities:
+        """Probabilities fitted to left-out values."""
+        links = fit_links(self.link, data, self.smoothing, self.class_weight)
+        if len(links) == 1:
+            return Probabilities(links)
+        fitted = kind_of(self.link).fitted
+        if self.multiclass == "joint" and fitted:
+            assert data.folds is not None
+            unmoderated = class_log_odds([link.unmoderated for link in links], data.values, None)
+            joint, crossed = fit_joint(unmoderated, data.y, data.weight, data.folds)
+            return Probabilities(links, joint, crossed=crossed)
+        equal = bool(np.ptp(self.class_weight) <= EQUAL * self.class_weight.max())
+        return Probabilities(links, winner=self.multiclass != "normalise" and equal)
+
+    def proba_without(self, data: LinkData, share: Array, fitted: Probabilities) -> Array:
+        """Probabilities at the left-out values, fitted to them without a share of each.
+
+        Where less than three members of a class would be left, they are those of ``fitted``.
+        """
+        if not isinstance(self.link, str) and not has_fit_parameter(self.link, "sample_weight"):
+            share = (share >= 0.5).astype(float)  # it cannot be fitted to a part of a row
+        left = data.weighted(data.weight * (1.0 - share))
+        copies = np.where(left.weight > 0, copies_of_weight(left.weight), 0.0)
+        members = np.bincount(data.y, weights=copies, minlength=len(self.class_weight))
+        if members.min() >= LEAST_MEMBERS:
+            with warnings.catch_warnings():
+                # Whether values separate the classes, the links fitted to all of them have said.
+                warnings.filterwarnings("ignore", re.escape(INSEPARABLE))
+                fitted = self.fit(left)
+        return np.exp(fitted.logs(data.values, data.reading))
