@@ -14,6 +14,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.multiclass import check_classification_targets
 
+from bayes_svm.metrics.intervals import INTERVALS, proportion_interval
 from bayes_svm.selection.bootstrap import Resamples, bias_corrected, plus_632, resample
 from bayes_svm.selection.resampling import Found, Task, hold_out, k_fold, left_out, training
 from bayes_svm.utils.checks import checked_labels
@@ -36,7 +37,6 @@ BOOTSTRAPS: dict[str, Callable[[Task, Resamples], Found]] = {
 # All methods, in the order in which they are shown.
 METHODS = ("training", "hold_out", "k_fold", "bootstrap", "632+", "leave_one_out")
 # The name of each interval in statsmodels.
-INTERVALS = {"wilson": "wilson", "clopper-pearson": "beta"}
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,9 @@ def _estimate(task: Task, method: str, found: Found, seconds: float, interval: s
     """What a method found, with its confidence interval."""
     ends: tuple[float, float] | None
     if task.scorer is None:
-        ends = _proportion_interval(found.value, found.n, task.confidence, interval)
+        count, alpha = found.value * found.n, 1 - task.confidence
+        low, high = proportion_interval(count, found.n, alpha, interval)
+        ends = float(low), float(high)
     else:
         ends = _mean_interval(found.scores, task.confidence)
     return Estimate(
@@ -323,13 +325,6 @@ def _check_folds(methods: Sequence[str], cv: Any, labels: NDArray[Any]) -> None:
             f"cv={cv} is more than the {members} rows of the largest class: lower cv, or leave 'k_fold' out "
             "of methods."
         )
-
-
-def _proportion_interval(value: float, n: int, confidence: float, interval: str) -> tuple[float, float]:
-    from statsmodels.stats.proportion import proportion_confint  # heavy: only where it is used
-
-    low, high = proportion_confint(value * n, n, alpha=1 - confidence, method=INTERVALS[interval])
-    return float(low), float(high)
 
 
 def _mean_interval(scores: Array | None, confidence: float) -> tuple[float, float] | None:
