@@ -17,12 +17,12 @@ from bayes_svm import (
     xi_alpha,
 )
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.probability.calibration import SigmoidLink
 from bayes_svm.probability.curvature import hinge_curvature
 from bayes_svm.probability.eigensystem import Eigensystem
 from bayes_svm.probability.kwok import KwokLink
 from bayes_svm.probability.moderated import ModeratedLink
 from bayes_svm.probability.posterior import posterior_of
+from bayes_svm.probability.sigmoid import SigmoidLink
 
 
 def test_the_mission_from_one_fit():

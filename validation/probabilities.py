@@ -18,8 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from bayes_svm import BayesSVC
-from bayes_svm.probability.calibration import SigmoidLink, fit_sigmoid
+from bayes_svm.probability.calibration import fit_sigmoid
 from bayes_svm.probability.several import log_probabilities
+from bayes_svm.probability.sigmoid import SigmoidLink
 from validation._common import SETS, Page, parse, parser_for, table
 from validation._common import progress as say
 from validation._sets import IMBALANCED, binary_set, cells, drawn, halves_of, log_loss_of

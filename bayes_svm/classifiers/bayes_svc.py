@@ -39,48 +39,50 @@ class BayesSVC(SVCPredictions):
     .. math:: \min_{w, b, \xi} \; \tfrac{1}{2} |w|^2 + \sum_i C_i \xi_i, \qquad
               y_i (w' \phi(x_i) + b) \ge 1 - \xi_i, \quad \xi_i \ge 0
 
-    The solution is exact, not to a tolerance, and so are the left-out decision values read off
-    it: of each row the value ``f(x_i)`` of the machine trained without a part of the data that the
-    row is in. They are what the link from decision values to probabilities is fitted on: no second
-    fit, no held-out data, nothing random. More than two classes are taken one against the rest,
-    each with a link of its own, and one joint link turns their log-odds into the probabilities. The
-    names of :class:`sklearn.svm.SVC` are kept.
+    The solution is exact, not merely to a tolerance. From it follow, exactly as well, the left-out decision
+    values: for each row the decision value ``f(x_i)`` of the machine trained without a part of the data that
+    contains the row. The link from decision values to probabilities is fitted to these values. It needs
+    no second fit and no held-out data, and nothing is random.
+
+    With more than two classes, one machine separates each class from the rest and has a link of its own. A
+    joint link turns their log-odds into the probabilities of all classes.
+
+    The parameters of :class:`sklearn.svm.SVC` keep their names.
 
     Parameters
     ----------
     C : float, default=1.0
         Penalty of the slack; ``C_i = C * sample_weight_i * class_weight``.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable takes two arrays of points and returns the matrix of kernel values.
-        Kernels that are not positive semi-definite ("sigmoid" often is not) are solved to a
-        stationary point, with a warning.
+        A callable takes two arrays of points and returns the matrix of kernel values. With a kernel that is
+        not positive semi-definite, as "sigmoid" often is, the solution is a stationary point, with a
+        warning.
     degree : float, default=3
         Degree of "poly".
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "poly" and "sigmoid". "scale" is
-        ``1 / (n_features * variance of X)``, rows counted with their weights.
+        Coefficient of "rbf", "poly" and "sigmoid". "scale" is ``1 / (n_features * variance of X)``, where
+        rows count with their weights; "auto" is ``1 / n_features``.
     coef0 : float, default=0.0
-        Constant of "poly" and "sigmoid".
+        Constant term of "poly" and "sigmoid".
     shrinking : bool, default=True
         No effect; kept from SVC.
     probability : bool, default=True
         No effect; kept from SVC. Probabilities are always available.
     tol : float, default=1e-3
-        Violation of optimality at which the first solver hands over to the polish, which
-        makes the solution exact.
+        Violation of the optimality conditions at which the first, approximate solver stops. The solution is
+        then made exact.
     cache_size : float, default=200
-        No effect; kept from SVC. The kernel matrix is held in memory.
+        No effect; kept from SVC. The rows of the kernel matrix that are needed are held in memory.
     class_weight : dict or "balanced", default=None
-        Costs of the classes: factors of C, and of the probabilities where ``predict`` compares them.
-        The probabilities themselves are those of the population that the data come from: they are
-        fitted to the rows, whatever their class costs, or, where nothing is fitted ("kwok", "hinge",
-        "clipped"), brought back to it. "balanced" is inversely proportional to the weight of the class.
+        Costs of the classes. They multiply C, and the probabilities when ``predict`` compares them. The
+        probabilities themselves are those of the population that the data come from. "balanced" makes the
+        costs inversely proportional to the total sample weight of each class.
     verbose : bool, default=False
-        Print what the fit did.
+        Print a summary of the fit.
     max_iter : int, default=-1
-        Limit on the solver's steps; -1 for none. A fit that reaches it warns.
+        Limit on the solver's steps; -1 for none. A fit that reaches the limit warns.
     decision_function_shape : {"ovr"}, default="ovr"
-        Kept from SVC: decision values are one-versus-rest.
+        Kept from SVC. Decision values are one-versus-rest.
     break_ties : bool, default=False
         No effect; kept from SVC. The most probable class is predicted.
     random_state : int, RandomState instance or None, default=None
@@ -88,101 +90,104 @@ class BayesSVC(SVCPredictions):
     link : str or estimator, default="moderated"
         How decision values become probabilities.
 
-        * "moderated": Platt's sigmoid fitted to the left-out decision values. Where a value is beyond
-          all of them, the log-odds rise by less than 1. Beyond the data they
-          go to a limit: the share of each class among the five rows that are
-          themselves the farthest out, by Laplace's rule of succession, so that it is never more
-          certain than six to one. It is the sigmoid alone with a linear kernel, where a decision
-          value is as uncertain as it is large all along a ray; with a precomputed one, which holds
-          no ``k(x, x)`` of new points; and with kernels that are not positive semi-definite.
-        * "sigmoid": the same without the limit.
-        * "kwok": Kwok's moderated output, the hinge likelihood averaged over the posterior of
-          the decision value. Nothing is fitted; on real data it is underconfident.
-        * "hinge": the same without the averaging; "clipped": ``(1 + f) / 2`` for f clipped to
-          [-1, 1]; "dumais": a sigmoid of least regularised squares. For comparison.
+        * "moderated": Platt's sigmoid fitted to the left-out decision values, shrunk towards a limit far from
+          the training data. Beyond the largest and smallest left-out value its log-odds change by less
+          than 1. The limit is the share of each class among the five outermost training rows, by Laplace's
+          rule of succession: odds of six to one at most. With a linear kernel, a precomputed one, or one
+          that is not positive semi-definite, this is the sigmoid alone.
+        * "sigmoid": the same sigmoid without the limit.
+        * "kwok": Kwok's moderated output, the hinge likelihood averaged over the posterior of the decision
+          value. Nothing is fitted. On real data it is underconfident.
+        * "hinge": Kwok's output without the averaging, for comparison.
+        * "clipped": ``(1 + f) / 2`` for f clipped to [-1, 1], for comparison.
+        * "dumais": a sigmoid fitted by regularised least squares, for comparison.
         * A scikit-learn classifier or regressor of one feature, such as
-          ``IsotonicRegression(out_of_bounds="clip")``, fitted to the left-out decision values.
+          ``IsotonicRegression(out_of_bounds="clip")``: a clone is fitted to the left-out decision values.
     leave_out : str, int, splitter or list of splits, default="strata"
-        What leaves together when the left-out decision values are computed, exactly in every case.
+        Which rows leave together when the left-out decision values are computed. The values are exact in
+        every case.
 
-        * "strata": one member of the rarest class and its share of every other class. What is left
-          has the class ratio of the whole, so that the values carry no bias from it. Which rows
-          form a stratum follows from what they hold, not from their order. Two classes of which
-          one has two members have ten strata, several classes at least ten.
-        * "rows": every row alone, the leave-one-out of the textbooks. Without it the row's own class
-          is the rarer: where the data say little the values are biased against the labels.
+        * "strata": one row of the rarest class and its share of every other class. The remaining rows have
+          the class ratio of the whole, so that the values are not biased by a changed ratio. The content of
+          the rows decides which form a stratum, not their order. If one of two classes has only two
+          members there are ten strata; for several classes there are at least ten.
+        * "rows": each row alone, the leave-one-out of the textbooks. Without the row its class is rarer than
+          before: where the data say little, the values are biased against the row's label.
         * int: this number of strata.
-        * A scikit-learn splitter, or a list of (train, test), whose test parts hold every row once.
+        * A scikit-learn splitter, or a list of (train, test) pairs, whose test parts contain each row once.
 
-        With ``groups`` given to :meth:`fit` whole groups leave: dealt into strata that keep the class
-        ratio, one by one for "rows".
+        With ``groups`` given to :meth:`fit`, whole groups leave: dealt into strata that keep the class
+        ratio, or one group at a time for "rows".
     multiclass : {"joint", "normalise", "winner"}, default="joint"
         How the log-odds of more than two classes, each against the rest, become probabilities.
 
-        * "joint": by a multinomial logistic regression on all of them, fitted to the left-out values,
-          drawn to the softmax as strongly as folds of these say. Far from the data the limits of the
-          classes' own links are normalised. Where nothing is fitted (``link`` "kwok", "hinge",
+        * "joint": by a multinomial logistic regression on all log-odds, fitted to the left-out values and
+          shrunk towards their softmax; cross-validation decides how much. Far from the data the limits of the
+          classes' own links are normalised. For the links that are not fitted ("kwok", "hinge" and
           "clipped") this is "winner".
-        * "normalise": each divided by their sum.
-        * "winner": the largest is the probability of its class, as Kwok has it, so that a threshold of
-          rejection is one on the winner's own output; the other classes share the rest. Where they
-          sum to less than 1 it is the winner's share. With class weights, which can make another
-          class the answer, as "normalise".
+        * "normalise": the one-versus-rest probabilities are divided by their sum.
+        * "winner": the most probable class keeps its one-versus-rest probability, as in Kwok's paper, and the
+          others share the rest. A rejection threshold then applies to the winner's own output. If the
+          one-versus-rest probabilities sum to less than 1, or the classes have different weights, this is
+          "normalise".
     smoothing : float, default=0.1
-        Of the sigmoid's targets, ``(N_+ + h) / (N_+ + 2 h)`` and ``h / (N_- + 2 h)``. Platt's
-        is 1; less suits left-out values better, measured in ``docs/results/probabilities.md``.
+        Smoothing h of the sigmoid's targets ``(N_+ + h) / (N_+ + 2 h)`` and ``h / (N_- + 2 h)``. Platt
+        uses 1; with left-out values less is better: ``docs/results/probabilities.md``.
     n_jobs : int, default=None
-        Threads of the leave-one-out paths. The result does not depend on it.
+        Number of threads that leave rows out. The result does not depend on it.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        Labels of the classes, sorted.
     n_features_in_ : int
+        Number of features seen in :meth:`fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Only if X has feature names that are all strings.
+        Names of the features; only if X has feature names that are all strings.
     support_ : array of shape (n_SV,)
         Row numbers of the support vectors, class by class.
     support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
-        Empty for a precomputed kernel.
+        The support vectors; empty for a precomputed kernel.
     n_support_ : array of shape (n_classes,)
-        Support vectors of each class.
+        Number of support vectors of each class.
     dual_coef_ : array of shape (1, n_SV) or (n_classes, n_SV)
-        ``y_i alpha_i``, one row per decision function.
+        Signed coefficients ``y_i alpha_i``, one row per machine.
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        Weights of the features, for a linear kernel only.
+        Weights of the features; for a linear kernel only.
     intercept_ : array of shape (1,) or (n_classes,)
+        Constant of each decision function.
     class_weight_ : array of shape (n_classes,)
-        The costs of the classes.
+        Costs of the classes.
     left_out_decision_values_ : array of shape (n_samples,) or (n_samples, n_classes)
-        Decision value of each row under the machine trained without the stratum, group or fold it is
-        in. Of a row that stands for copies in several strata, the mean.
+        Decision value of each row by the machine trained without the row's stratum, group or fold. A row
+        that stands for copies in several strata has the mean of their values.
     left_out_proba_ : array of shape (n_samples, n_classes)
-        The link's probabilities at these values. The joint link of several classes has so many
-        parameters that a row's own probabilities are by the link fitted without its part of the
-        strata, of which there are ten, or as many as strata.
+        The link's probabilities at these values. A joint link has many parameters; the probabilities of a
+        row therefore come from one fitted without the tenth of the strata that the row is in.
     left_out_ : LeaveOneOut
-        The same values with their status and exactness, and what :meth:`predict` would have said of
-        each row: the error, recall, precision and F1 of that.
+        The left-out values with their status and accuracy, and what :meth:`predict` would have returned for
+        each row: its error, recall, precision and F1.
     solution_ : DualSolution or list of DualSolution
-        The exact solution; one per class for more than two.
-    link_ : link or list of links
+        The exact solution, one per class for more than two classes. It holds its problem
+        (``solution_.problem.label``, ``.bound``, ``.group``), but not the kernel matrix.
+    link_ : Link or list of Link
+        The fitted link, one per class for more than two classes.
     joint_link_ : JointLink or None
-        Of more than two classes, with ``multiclass="joint"``.
+        The joint link of more than two classes with ``multiclass="joint"``.
     kernel_ : Kernel
-        The kernel with gamma resolved.
+        The kernel with the number that gamma stands for.
     n_iter_ : array of shape (n_problems,)
-        Steps of the solver.
+        Number of steps of the solver.
 
     Notes
     -----
-    ``predict`` is the argmax of ``class_weight_ * predict_proba``, of the probability alone where no
-    class weights are given. For two classes its boundary is where the probabilities are equal, or as 1
-    to the ratio of the class weights, which can lie a little beside ``decision_function(X) == 0``.
+    ``predict`` returns the argmax of ``class_weight_ * predict_proba``; without class weights, the most
+    probable class. For two classes this boundary can differ a little from ``decision_function(X) == 0``.
 
-    Sample weights count rows: a weight of 2 is the row given twice, 0 is the row absent.
+    Sample weights count rows: a row of weight 2 is a row given twice, one of weight 0 is absent.
 
-    A row so far from the origin that kernel values overflow is read at the farthest point on the way
-    to it where they do not.
+    If a row is so far from the origin that kernel values overflow, the prediction is that of the farthest
+    point on the way to it where they do not.
 
     References
     ----------
@@ -208,30 +213,31 @@ class BayesSVC(SVCPredictions):
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:
-        """Solve the SVM, leave every row out, and fit the link on what that gives.
+        """Solve the SVM, leave every row out, and fit the link to the left-out decision values.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            For a precomputed kernel the kernel values between the training points.
+            Training data; for a precomputed kernel, the kernel values between the training points.
         y : array of shape (n_samples,)
             Labels of any type, at least two members of each class.
         sample_weight : array of shape (n_samples,), optional
-            Counts of the rows, at least 0.
+            How often each row counts; at least 0.
         groups : array of shape (n_samples,), optional
-            Labels of groups of rows that are not independent, of one patient or document say: they are
-            left out whole. Each class must live in at least two.
+            Group of each row, for rows that are not independent, such as those of one patient or document.
+            Groups are left out whole. Each class must occur in at least two groups.
 
         Returns
         -------
         BayesSVC
+            The fitted classifier itself.
 
         Raises
         ------
         ValueError
-            For data a classifier cannot be trained on; the message says what is wrong.
+            If a classifier cannot be trained on the data; the message says why.
         MemoryError
-            If the kernel matrix does not fit; the message names the bytes.
+            If the kernel matrix does not fit; the message says how many bytes it needs.
 
         Warns
         -----
@@ -239,9 +245,8 @@ class BayesSVC(SVCPredictions):
             If the solution is not exact: ``max_iter`` reached, or a kernel that is not
             positive semi-definite.
         UserWarning
-            If the left-out decision values do not separate the classes, so that the probabilities
-            hardly differ from the classes' shares; if a class has two members, too few to calibrate on;
-            if ``leave_out`` is a number above that of the rarest class's members.
+            If the left-out decision values do not separate the classes; if a class has two members, too few
+            to calibrate on; if ``leave_out`` is a number larger than that of the rarest class's members.
         """
         with one_blas_thread():
             machine = self._machine(X, y, sample_weight)
@@ -257,10 +262,25 @@ class BayesSVC(SVCPredictions):
         starts: list[Array] | None = None,
         store: Store | None = None,
     ) -> LinkData:
-        """Everything after validation; returns what the links are fitted to.
+        """Fit to checked data.
 
-        ``groups`` are the numbers of the rows' groups, ``starts`` feasible coefficients of every problem;
-        ``store`` keeps left-out values.
+        Parameters
+        ----------
+        machine : Machine
+            The training data.
+        leaving : Leaving
+            What leaves together.
+        groups : array of shape (n_samples,), optional
+            Number of the group of each row.
+        starts : list of array, optional
+            Feasible coefficients of every problem to start from.
+        store : Store, optional
+            Keeps left-out values as they are found, and holds those that are known already.
+
+        Returns
+        -------
+        LinkData
+            What the links are fitted to.
         """
         reader = SolutionReader(self, machine, leaving, groups, store)
         found = [reader.read(self._solve(machine, k, starts), k) for k in range(machine.n_problems)]
@@ -302,7 +322,7 @@ class BayesSVC(SVCPredictions):
     def _store_left_out(
         self, found: LeaveOneOut, leaving: Leaving, data: LinkData, reading: Array | None
     ) -> None:
-        """Left-out values of the rows, their probabilities, and what would have been predicted."""
+        """The attributes of left-out values: decision values, probabilities and predictions."""
         proba = np.exp(self._probabilities.logs(found.decision_values, reading))
         if self.joint_link_ is not None:
             proba = leaving.row_means(self._probabilities.crossed_proba(data.reading), proba)
@@ -326,18 +346,24 @@ class BayesSVC(SVCPredictions):
 def fit_resumably(
     model: BayesSVC, X: Any, y: ArrayLike, open_store: Callable[[tuple[int, int]], Store]
 ) -> BayesSVC:
-    """Fit, keeping left-out values as they are found, and taking those that are known.
+    """Fit so that an interrupted fit can be resumed: left-out values are stored as they are found.
 
     Parameters
     ----------
     model : BayesSVC
-        What to fit.
+        The estimator to fit.
     X : array or sparse matrix of shape (n_samples, n_features)
         Training data.
     y : array of shape (n_samples,)
         Labels.
     open_store : callable
-        From the number of values of each problem, and the number of problems, to what keeps them.
+        Takes a pair, the number of values of each problem and the number of problems. Returns the store,
+        which may hold the values of an earlier run.
+
+    Returns
+    -------
+    BayesSVC
+        The fitted ``model``.
     """
     with one_blas_thread():
         machine = model._machine(X, y, None)

@@ -1,4 +1,4 @@
-"""Probabilities of several classes from those of every pair of them."""
+"""Pairwise coupling: probabilities of several classes from those of every pair of classes."""
 
 from __future__ import annotations
 
@@ -41,45 +41,48 @@ from bayes_svm.utils.types import Array, Indices
 __all__ = ["PairwiseCouplingClassifier", "couple"]
 
 
-LEAST = 1e-7  # probability of a class in a pair: less would say more than any training set can
-BLOCK_BYTES = 2**25  # of the linear systems solved at once
+# Pairwise probabilities are clipped to at least this: no training set could support a smaller one.
+LEAST_PROBABILITY = 1e-7
+# Bytes of the linear systems that are solved at once.
+BLOCK_BYTES = 2**25
 
 
 class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Several classes from a probabilistic classifier for each pair of them, coupled.
+    r"""Multiclass probabilities by coupling one probabilistic classifier per pair of classes.
 
     .. math:: \min_p \sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2
               \quad \text{subject to} \quad \sum_i p_i = 1
 
-    where :math:`r_{ij}` is the probability of class i by the classifier of classes i and j: the
-    second method of Wu, Lin and Weng, a system of linear equations for each point.
-    :math:`r_{ij}` is limited to ``[1e-7, 1 - 1e-7]`` (log-odds of 16.1). Two classes have the
-    probabilities of their one classifier as they are.
+    where :math:`r_{ij}` is the probability of class i by the classifier of classes i and j, clipped to
+    ``[1e-7, 1 - 1e-7]`` (log-odds of 16.1). This is the second method of Wu, Lin and Weng: one system of
+    linear equations per point. With two classes the probabilities are those of the only classifier, unchanged.
 
     Parameters
     ----------
     estimator : classifier with predict_proba, default=None
-        One clone is fitted to each pair of classes. None is :class:`~bayes_svm.BayesSVC`.
+        Classifier of which a clone is fitted to each pair of classes. None stands for
+        :class:`~bayes_svm.BayesSVC`.
     n_jobs : int, default=None
-        Pairs fitted at the same time, as :class:`joblib.Parallel` has it. The result does not
-        depend on it.
+        Number of pairs fitted at the same time, as for :class:`joblib.Parallel`. The result does not depend
+        on it.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        Labels of the classes, sorted.
     estimators_ : list of n_classes * (n_classes - 1) / 2 classifiers
-        Of the pairs (0, 1), (0, 2), ..., (1, 2), ..., trained on the labels themselves.
+        Fitted classifiers of the pairs (0, 1), (0, 2), ..., (1, 2), ..., with the original labels.
     pairwise_indices_ : list of arrays, or None
-        For estimators that take a kernel matrix, the training rows of each pair.
+        Training rows of each pair if the estimator takes a kernel matrix, otherwise None.
     class_weight_ : array of shape (n_classes,)
-        The costs of the classes, as the estimators' own ``class_weight_`` have them in pairs; 1
-        where they have none.
+        Costs of the classes, from the ``class_weight_`` of the pairs' classifiers; 1 if they have none.
     left_out_proba_ : array of shape (n_samples, n_classes)
-        Left-out probabilities, where the fitted estimators have ``left_out_proba_``. A row's
-        own pairs have it left out; the classifiers of the other pairs never saw it.
+        Left-out probabilities, if the fitted estimators have ``left_out_proba_``. The classifiers of pairs
+        with the row's class leave the row out; those of the other pairs never saw it.
     n_features_in_ : int
+        Number of features seen in :meth:`fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        As the estimators have them.
+        Names of the features, if the estimators have them.
 
     See Also
     --------
@@ -87,10 +90,10 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
     Notes
     -----
-    ``predict`` is the argmax of ``class_weight_ * predict_proba``. Rows of weight 0 are absent. Each
-    classifier sees two classes only. A row's left-out probabilities know nothing of what left
-    with it; but with ``groups`` the classifiers of pairs that its class is not in may have seen rows of
-    its group, of other classes.
+    ``predict`` returns the argmax of ``class_weight_ * predict_proba``. Rows of weight 0 are absent.
+
+    A caution about ``left_out_proba_`` with ``groups``: the classifiers of pairs without the row's class
+    may have seen rows of the same group that belong to other classes.
 
     References
     ----------
@@ -138,23 +141,27 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-            For an estimator with a precomputed kernel the square matrix of kernel values, of
-            which each pair gets its part.
+            Training data. For an estimator with a precomputed kernel, the square matrix of kernel values; each
+            pair is given its part.
         y : array of shape (n_samples,)
+            Labels.
         sample_weight : array of shape (n_samples,), optional
-            Given to the estimator.
-        **params
-            Given to the estimator's ``fit``; with metadata routing enabled, routed to it.
+            Weight of each row, passed to the estimator's ``fit``.
+        **params : dict
+            Further arguments of the estimator's ``fit``; with metadata routing enabled, they are routed.
 
         Returns
         -------
         PairwiseCouplingClassifier
+            The fitted classifier itself.
 
         Raises
         ------
+        TypeError
+            If the estimator is a class, not an instance.
         ValueError
-            For fewer than two classes, for an estimator without ``predict_proba``, and where
-            the estimator refuses a pair: a BayesSVC one with a class of one member.
+            For fewer than two classes, for an estimator without ``predict_proba``, and if the estimator refuses
+            a pair, as BayesSVC does if a class has one member.
         MemoryError
             If the pairwise probabilities of the training points do not fit.
         """
@@ -186,15 +193,17 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class; with class weights, that of the largest class weight times probability.
+        """Most probable class; with class weights, the class with the largest weight times probability.
 
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            Points to predict, as for :meth:`predict_proba`.
 
         Returns
         -------
         array of shape (n_samples,)
+            Predicted labels.
         """
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[decided(proba, self.class_weight_)])
@@ -205,7 +214,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-            For a precomputed kernel the values between these and all training points.
+            Points to predict; for a precomputed kernel, their kernel values with all training points.
 
         Returns
         -------
@@ -229,26 +238,33 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         )
 
     def decision_function(self, X: Any) -> Array:
-        """Log-odds of every class, class weights counted as prior odds: the largest is predicted.
+        """Log-odds of each class, with the class weights as prior odds; the largest is predicted.
 
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            Points to predict, as for :meth:`predict_proba`.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: of ``classes_[1]``.
+            For two classes the log-odds of ``classes_[1]``, otherwise those of each class.
         """
         proba = self.predict_proba(X) * (self.class_weight_ / self.class_weight_.max())
         if len(self.classes_) > 2:
             return np.asarray(logit(proba / proba.sum(axis=1, keepdims=True)))
-        # An estimator's own probabilities may be 0 and 1.
+        # The probabilities of the only classifier are not clipped and may be 0 and 1.
         logs = np.log(np.maximum(proba, np.finfo(float).tiny))
         return np.asarray(logs[:, 1] - logs[:, 0])
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Routing of ``fit``'s metadata: to the estimator, and the weights here."""
+        """Routing of the metadata of ``fit``.
+
+        Returns
+        -------
+        MetadataRouter
+            Everything goes to the estimator; the sample weights are also used here.
+        """
         return (
             MetadataRouter(owner=self)
             .add_self_request(self)
@@ -265,7 +281,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         return bool(get_tags(self._pair_estimator()).input_tags.pairwise)
 
     def _routed(self, sample_weight: ArrayLike | None, params: dict[str, Any]) -> dict[str, Any]:
-        """Parameters of the estimator's fit."""
+        """Arguments of the estimator's ``fit``, routed if metadata routing is enabled."""
         if not routing_enabled():
             return fit_parameters(self._pair_estimator(), sample_weight, params)
         given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
@@ -273,21 +289,22 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
     def _fit_pairs(self, X: Any, y: NDArray[Any], rows: list[Indices], params: dict[str, Any]) -> None:
         estimator = self._pair_estimator()
-        with one_blas_thread():  # of this thread, too: of several, the first to leave would lift the limit
+        # Limit this thread too: otherwise the first of several worker threads to end would lift the limit.
+        with one_blas_thread():
             self.estimators_ = Parallel(n_jobs=self.n_jobs)(
                 delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
             )
-        # The pairs of the first class have it and every other one.
+        # The first pairs are those of the first class with each other class.
         pair_costs = [class_costs(model) for model in self.estimators_[: len(self.classes_) - 1]]
         self.class_weight_ = np.array([1.0, *(second / first for first, second in pair_costs)])
-        self.__dict__.pop("left_out_proba_", None)  # of an earlier fit
+        self.__dict__.pop("left_out_proba_", None)  # from an earlier fit
         if all(left_out_proba(model) is not None for model in self.estimators_):
             pairs = zip(self.estimators_, rows, strict=True)
             left_out = (_left_out(model, X, y, own) for model, own in pairs)
             self.left_out_proba_ = self._coupled(len(y), left_out)
 
     def _coupled(self, n_samples: int, of_pairs: Iterable[Array]) -> Array:
-        """Probabilities from those of the pairs, arrays of shape (n_samples, 2) one after the other."""
+        """Class probabilities from those of the pairs, each an array of shape (n_samples, 2)."""
         n_classes = len(self.classes_)
         if n_classes == 2:
             [proba] = of_pairs
@@ -305,24 +322,26 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
 
 def couple(first: Array, n_classes: int) -> Array:
-    r"""Class probabilities that fit the pairwise ones best.
-
-    With :math:`Q_{ii} = \sum_{s \ne i} r_{si}^2` and :math:`Q_{ij} = -r_{ji} r_{ij}` the minimum
-    of :math:`p' Q p` over :math:`\sum_i p_i = 1`, which has no negative entries:
+    r"""Class probabilities that fit the pairwise probabilities best.
 
     .. math:: \begin{pmatrix} Q & e \\ e' & 0 \end{pmatrix} \begin{pmatrix} p \\ b \end{pmatrix} =
               \begin{pmatrix} 0 \\ 1 \end{pmatrix}
+
+    with :math:`Q_{ii} = \sum_{s \ne i} r_{si}^2` and :math:`Q_{ij} = -r_{ji} r_{ij}`. The solution p minimises
+    :math:`p' Q p` subject to :math:`\sum_i p_i = 1`, and has no negative entries.
 
     Parameters
     ----------
     first : array of shape (n_samples, n_classes * (n_classes - 1) / 2)
         Probability of the first class of each pair, pairs in the order (0, 1), (0, 2), ..., (1, 2), ...
-        Limited to ``[1e-7, 1 - 1e-7]``.
+        They are clipped to ``[1e-7, 1 - 1e-7]``.
     n_classes : int
+        Number of classes.
 
     Returns
     -------
     array of shape (n_samples, n_classes)
+        Probabilities of all classes; rows sum to 1.
 
     References
     ----------
@@ -331,12 +350,14 @@ def couple(first: Array, n_classes: int) -> Array:
     proba = np.empty((len(first), n_classes))
     n_rows = max(1, BLOCK_BYTES // (4 * 8 * (n_classes + 1) ** 2))
     for part in gen_batches(len(first), n_rows):
-        proba[part] = _couple_block(np.clip(first[part], LEAST, 1.0 - LEAST), n_classes)
+        proba[part] = _couple_block(
+            np.clip(first[part], LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY), n_classes
+        )
     return proba
 
 
 def _couple_block(r: Array, n_classes: int) -> Array:
-    """All systems at once, in units of ``1 / sqrt(Q_ii)``, in which no class is lost in rounding."""
+    """Solve all systems at once, scaled by ``1 / sqrt(Q_ii)`` so that no class is lost to rounding."""
     i, j = np.triu_indices(n_classes, 1)
     system = np.zeros((len(r), n_classes + 1, n_classes + 1))
     diagonal = np.zeros((len(r), n_classes))
@@ -360,7 +381,7 @@ def _fit_pair(estimator: Any, X: Any, y: NDArray[Any], rows: Indices, params: di
 
 
 def _left_out(model: Any, X: Any, y: NDArray[Any], rows: Indices) -> Array:
-    """Probabilities of all rows by a pair's classifier, its own rows left out."""
+    """Probabilities of all rows by one pair's classifier; those of its own rows are left-out ones."""
     proba = np.empty((len(y), 2))
     proba[rows] = left_out_proba(model)
     others = np.setdiff1d(np.arange(len(y)), rows)

@@ -1,4 +1,4 @@
-"""Parameters of BayesSVC, which are those of SVC and more, and the data that they are fitted to."""
+"""Parameters of BayesSVC: their checks, and how they turn data into a Machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["SVCParameters"]
 
 
 class SVCParameters(ClassifierMixin, BaseEstimator):
-    """What :class:`bayes_svm.BayesSVC` is given: see there."""
+    """Parameters of :class:`bayes_svm.BayesSVC`, which documents them."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0.0, None, closed="neither")],
@@ -121,7 +121,7 @@ class SVCParameters(ClassifierMixin, BaseEstimator):
     def _machine(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, like: Machine | None = None
     ) -> Machine:
-        """Validated training data as a Machine; ``like`` has the same data and kernel, and another C."""
+        """Checked training data as a Machine; ``like`` is one with the same data and kernel but another C."""
         X, y = validate_data(
             self, with_narrow_indices(X), y, dtype=np.float64, accept_sparse=self._accepted_sparse()
         )

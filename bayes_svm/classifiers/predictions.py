@@ -1,4 +1,4 @@
-"""What a fitted BayesSVC says of new points."""
+"""Predictions of a fitted BayesSVC at new points."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ __all__ = ["SVCPredictions"]
 
 
 class SVCPredictions(SVCParameters):
-    """Predictions of :class:`bayes_svm.BayesSVC`, whose ``fit`` stores what they are made from."""
+    """Predictions of :class:`bayes_svm.BayesSVC`, from the attributes that its ``fit`` stores."""
 
     def decision_function(self, X: Any) -> Array:
         """Decision values ``f(x) = sum_i y_i alpha_i k(x_i, x) + b``.
 
-        One-versus-rest values of several machines are on scales of their own, and the largest
-        need not be the most probable class. For more than two classes each is therefore given
-        as the log-odds of the class, with the class weights counted as prior odds: their argmax is the
-        predicted class.
+        With more than two classes the machines' decision values are not on one scale, and the largest need not
+        belong to the most probable class. The values returned are therefore log-odds of the classes, with the
+        class weights as prior odds. The class with the largest is the one that ``predict`` returns.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict; for a precomputed kernel, their kernel values with the training points.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: ``f(x)``, positive for ``classes_[1]``. More: one column of log-odds
-            per class against the rest.
+            For two classes ``f(x)``, positive for ``classes_[1]``; otherwise the log-odds of each class against
+            the rest.
         """
         X = self._checked(X)
         if len(self.classes_) == 2:
@@ -44,21 +44,23 @@ class SVCPredictions(SVCParameters):
         return normalised_log_odds(self._log_proba(X) + np.log(self.class_weight_))
 
     def posterior_variance(self, X: Any) -> Array:
-        """Posterior variance of the decision values, in the evidence framework.
+        """Posterior variance of the decision values in Kwok's evidence framework.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict; for a precomputed kernel, their kernel values with the training points.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
+            The variances; for more than two classes, one column per machine.
 
         Raises
         ------
         ValueError
-            For a precomputed kernel: ``k(x, x)`` of new points is not known. For a kernel that is
-            not positive semi-definite: there is no variance.
+            For a precomputed kernel, because ``k(x, x)`` of new points is not known, and for a kernel that is
+            not positive semi-definite, which has no posterior variance.
         """
         X = self._checked(X)
         diagonal = self.kernel_.diagonal(X)
@@ -71,10 +73,12 @@ class SVCPredictions(SVCParameters):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict; for a precomputed kernel, their kernel values with the training points.
 
         Returns
         -------
         array of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
         """
         return self._log_proba(self._checked(X))
 
@@ -84,6 +88,7 @@ class SVCPredictions(SVCParameters):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict; for a precomputed kernel, their kernel values with the training points.
 
         Returns
         -------
@@ -93,29 +98,31 @@ class SVCPredictions(SVCParameters):
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class; with class weights, that of the largest class weight times probability.
+        """Most probable class; with class weights, the class with the largest weight times probability.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict; for a precomputed kernel, their kernel values with the training points.
 
         Returns
         -------
         array of shape (n_samples,)
+            Predicted labels.
         """
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[decided(proba, self.class_weight_)])
 
     @property
     def coef_(self) -> Array:
-        """Weights of the features, for a linear kernel."""
+        """Weights of the features; only for a linear kernel."""
         if not Kernel(self.kernel).is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel.")
         check_is_fitted(self)
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def _margins(self, X: Any) -> Array:
-        """Decision values ``f``: (n_samples,) or (n_samples, n_classes) one-versus-rest."""
+        """Decision values f of all machines, of shape (n_samples,) or (n_samples, n_classes)."""
         values = np.tile(self.intercept_, (X.shape[0], 1))
         if len(self.support_):
             for block, cross in self.kernel_.blocks(X, self.support_vectors_, self.support_):
@@ -123,7 +130,7 @@ class SVCPredictions(SVCParameters):
         return values[:, 0] if len(self.intercept_) == 1 else values
 
     def _log_proba(self, X: Any) -> Array:
-        """Log-probabilities of checked rows."""
+        """Log-probabilities of all classes at rows that have been checked."""
         reading = None
         if self._link_posteriors and self._read_at is not None:
             diagonal = self.kernel_.diagonal(X)

@@ -1,4 +1,4 @@
-"""What is read off one solution of a fit: its left-out values, and what the posterior says."""
+"""What a fit reads off one solution: left-out values, and what the link needs of the posterior."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["SolutionReader", "SolutionReading", "joined_readings", "link_data", "rows_left_out"]
 
-# Folds of the strata, by whose left-out values a joint link is judged.
-FOLDS = 10
+# Number of folds by which the joint link is cross-validated.
+JOINT_FOLDS = 10
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,21 @@ class SolutionReading:
     Parameters
     ----------
     solution : DualSolution
-        Without its kernel matrix.
-    whole, parts : Outcomes
-        Of every row under the whole machine, and of every part of what leaves.
+        The solution, without its kernel matrix.
+    whole : Outcomes
+        Decision value of each row by the machine trained on all rows.
+    parts : Outcomes
+        Left-out decision value of each part of what leaves.
     seconds : float
         Wall time of leaving out.
     posterior : Posterior
-        For the posterior variance of new points.
+        Posterior for the variance at new points.
     scale : float
         Scale of the prior of the sigmoid's offset.
     link_posterior : Posterior or None
-        What the link reads of new points; None if it reads nothing.
+        Posterior that the link reads at new points; None if it reads nothing.
     reading : array of shape (n_samples,), or None
-        What the link reads of each row, without the row itself.
+        What the link reads at each training row, the row left out; None if it reads nothing.
     """
 
     solution: DualSolution
@@ -66,7 +68,7 @@ class SolutionReader:
     Parameters
     ----------
     model : BayesSVC
-        Whose parameters count.
+        The estimator whose parameters C, link, max_iter and n_jobs are used.
     machine : Machine
         The training data.
     leaving : Leaving
@@ -74,7 +76,7 @@ class SolutionReader:
     groups : array of shape (n_samples,), optional
         Number of the group of each row.
     store : Store, optional
-        Left-out values that are known.
+        Left-out values that are known already.
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class SolutionReader:
         self.rows_per_column = float(machine.weight.sum()) / _number_of_columns(machine)
 
     def read(self, solution: DualSolution, k: int) -> SolutionReading:
-        """What is read off the solution of problem k."""
+        """Left-out values of problem k, and what the link needs of the posterior at its solution."""
         machine, problem, read = self.machine, solution.problem, None
         started = time.perf_counter()
         whole, parts, _ = read_solution(machine, solution, self.leaving, self.wanted, store=self.store, k=k)
@@ -108,7 +110,7 @@ class SolutionReader:
 
 
 def _number_of_columns(machine: Machine) -> int:
-    """Columns that are not 0 everywhere; 1 for a precomputed kernel, of which they are not known."""
+    """Number of columns that are not 0 everywhere; 1 for a precomputed kernel, whose columns are unknown."""
     if machine.kernel.precomputed:
         return 1
     largest, smallest = (extreme(axis=0) for extreme in (machine.X.max, machine.X.min))
@@ -118,13 +120,13 @@ def _number_of_columns(machine: Machine) -> int:
 
 
 def rows_left_out(machine: Machine, leaving: Leaving, found: list[SolutionReading]) -> LeaveOneOut:
-    """What is known of the rows, left out."""
+    """Left-out values of the rows, from those of the parts."""
     pairs = [(one.whole, one.parts) for one in found]
     return by_row(machine, leaving, pairs, sum(one.seconds for one in found))
 
 
 def joined_readings(found: list[SolutionReading]) -> Array | None:
-    """What the links read of each row; None if one of them has nothing to read."""
+    """What the links read at each row, one column per problem; None if one of them has nothing to read."""
     columns = [one.reading for one in found if one.reading is not None]
     if len(columns) < len(found):
         return None
@@ -134,7 +136,7 @@ def joined_readings(found: list[SolutionReading]) -> Array | None:
 def link_data(
     machine: Machine, leaving: Leaving, found: list[SolutionReading], reading: Array | None
 ) -> LinkData:
-    """What the links are fitted to: the left-out value of each part, and what belongs to it."""
+    """What the links are fitted to: left-out value, label, weight and reading of each part."""
     values = [one.parts.values for one in found]
     return LinkData(
         values=values[0] if len(values) == 1 else np.column_stack(values),
@@ -142,5 +144,5 @@ def link_data(
         weight=leaving.part_weight(machine.weight),
         reading=None if reading is None else reading[leaving.part_row],
         scales=[one.scale for one in found],
-        folds=leaving.part_shares(FOLDS, machine) if machine.n_problems > 1 else None,
+        folds=leaving.part_shares(JOINT_FOLDS, machine) if machine.n_problems > 1 else None,
     )

@@ -1,155 +1,92 @@
-"""Sigmoids fitted to decision values that the machine has not been trained on."""
+"""Fit Platt's sigmoid to decision values of points that the machine was not trained on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit, log_expit, ndtri
+from scipy.special import expit, log_expit
 from sklearn.exceptions import ConvergenceWarning
 
-from bayes_svm.probability.link import OFFSET, Link
+from bayes_svm.probability.link import OFFSET_SCALE
+from bayes_svm.probability.sigmoid import INSEPARABLE, SigmoidLink, constant_sigmoid
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.types import Array, Mask
 from bayes_svm.utils.warn import warn
 
 __all__ = [
-    "INSEPARABLE",
     "LEAST_MEMBERS",
-    "SigmoidLink",
     "centre_and_spread",
-    "constant_sigmoid",
     "fit_sigmoid",
     "offset_scale",
 ]
 
 
-# Members of a class that a sigmoid needs: of two, leaving one out leaves one to learn from.
+# A sigmoid needs so many members of each class: with two, leaving one out leaves only one to train on.
 LEAST_MEMBERS = 3
-INSEPARABLE = (
-    "The decision values do not separate the classes: the probabilities hardly differ from the class prior. "
-    "Check the features' scale, C and the kernel's parameters."
-)
 TOO_FEW = (
     "A class has two members, too few to calibrate on: the class prior is returned as its probability. Add "
     "members, merge the class, or use decision_function."
 )
-# Log-odds per standard deviation of the decision values, where these only order.
+# Log-odds per standard deviation of the decision values, where these are only to order the points.
 ORDERING = 1e-6
 # Prior standard deviation of the logarithm of the slope.
-FACTOR = float(np.log(2.0))
-# Smallest scale of the offset's prior, as a share of OFFSET.
+LOG_SLOPE_DEVIATION = float(np.log(2.0))
+# Smallest scale of the offset's prior, as a share of OFFSET_SCALE.
 LEAST_SCALE = 1e-3
 # Weight of class imbalance in the scale of the offset's prior: see offset_scale.
 IMBALANCE = 2.0
-# Share of the weight on either side that is drawn in before the spread is taken. Values up to
-# BEYOND_MARGIN stay: where most values are equal, the others must count.
+# Share of the weight on either side whose values are clipped before the spread is computed.
 TAIL = 0.05
-BEYOND_MARGIN = 2.0
-# Logarithms of slopes beyond this are infinite slopes.
-LARGEST_LOG = 300.0
-# Distance from the mean, in standard deviations, beyond which values count alike.
-FAR = 30.0
-# The smallest share of a Newton step that is tried. A fit that ends there has converged if no more than
-# ROUNDING of the log posterior was to be gained.
+# Values up to this size are never clipped: where most values are equal, the others are the spread.
+NEVER_CLIPPED = 2.0
+# A slope whose logarithm exceeds this counts as infinite.
+LARGEST_LOG_SLOPE = 300.0
+# Standard deviations from the mean beyond which values count alike.
+FARTHEST = 30.0
+# The line search gives up at this share of a Newton step.
 SHORTEST = 1e-10
-ROUNDING = 1e-6
-# Determinant of a Hessian, relative to its diagonal, below which the Hessian is not inverted.
+# A fit whose line search gives up has converged if the step promised no more than this of the log posterior.
+NEGLIGIBLE_GAIN = 1e-6
+# A Hessian whose determinant, relative to the product of its diagonal, is below this is not inverted.
 SINGULAR = 1e-8
 
 
-@dataclass(frozen=True)
-class SigmoidLink(Link):
-    r"""Platt's sigmoid: ``p(+ | f) = 1 / (1 + exp(-(slope f + offset)))``, slope at least 0.
-
-    Beyond ``low`` and ``high``, the range of what it was fitted to, it does not go on
-    rising: the log-odds there, t of which a straight line would add, rise by ``t / (1 + t)``, less
-    than 1. Of such values nothing is known but that they are beyond.
-
-    Parameters
-    ----------
-    slope, offset : float
-    covariance : tuple of float
-        Variance of the slope, covariance of both, variance of the offset: the inverse of the expected
-        Hessian of the likelihood, the priors included. NaN where nothing was fitted by likelihood.
-    low, high : float
-        Range of the values that it was fitted to, with f = 0 if the offset is held to the boundary there;
-        infinite where it goes on straight.
-    """
-
-    slope: float
-    offset: float
-    covariance: tuple[float, float, float] = (np.nan, np.nan, np.nan)
-    low: float = -np.inf
-    high: float = np.inf
-
-    def log_odds(self, values: Array, reading: object = None) -> Array:
-        """Log-odds of decision values; nothing is read of the posterior."""
-        return np.asarray(self.slope * self._within(values) + self.offset)
-
-    def _within(self, values: Array) -> Array:
-        """Values drawn in where they are beyond the range, in the order that they had."""
-        if self.slope == 0.0 or not np.isfinite(self.high - self.low):
-            return values
-        inside = np.clip(values, self.low, self.high)
-        beyond = self.slope * np.abs(values - inside)
-        return np.asarray(inside + np.sign(values - inside) * (1.0 - 1.0 / (1.0 + beyond)) / self.slope)
-
-    @property
-    def standard_errors(self) -> tuple[float, float]:
-        """Standard errors of slope and offset."""
-        return float(np.sqrt(self.covariance[0])), float(np.sqrt(self.covariance[2]))
-
-    def band(self, values: Array, level: float = 0.95) -> tuple[Array, Array]:
-        """Pointwise confidence band of the probability, from the errors of slope and offset.
-
-        Parameters
-        ----------
-        values : array
-            Decision values.
-        level : float
-
-        Returns
-        -------
-        low, high : arrays of the shape of ``values``
-        """
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level={level} is not between 0 and 1.")
-        slope_variance, both, offset_variance = self.covariance
-        inside = self._within(np.asarray(values, dtype=np.float64))
-        spread = np.sqrt(slope_variance * inside**2 + 2.0 * both * inside + offset_variance)
-        reach = ndtri(0.5 + level / 2.0) * spread
-        centre = self.log_odds(values)
-        return np.asarray(expit(centre - reach)), np.asarray(expit(centre + reach))
-
-
 def offset_scale(label: Array, alpha: Array, bound: Array, rows_per_column: float) -> float:
-    r"""Scale of the prior of the sigmoid's offset: how far from f = 0 the classes may be as probable.
+    r"""Scale of the prior of the sigmoid's offset: how far the log-odds at f = 0 may be from the boundary's.
 
     .. math:: s = 2 \min \left( 1, \max \left( \left( \frac{n}{d} \right)^2, \;
               2 u \left| \log \frac{C_+}{C_-} \right| \right) \right), \qquad
               u = \frac{\sum_i \alpha_i}{2 \min(C_+, C_-)}
 
-    With :math:`C_+` and :math:`C_-` the sums of the bounds of each class. With more rows than columns
-    that is 2, and the values decide. With more columns whatever was done to the columns before, from
-    standardising on, has seen the rows that were left out, and moves their values a little: the
-    offset is better left at the machine's own boundary, in the middle between the classes. But where
-    the rarer class uses up its bounds, u near 1, the boundary is displaced towards that class, the
-    more the rarer it is.
+    :math:`C_+` and :math:`C_-` are the sums of the upper bounds of each class.
+
+    With at least as many rows as columns the scale is 2: the prior is loose and the values decide.
+
+    With more columns than rows the values are less reliable. Preprocessing such as standardising has seen
+    the rows that are left out, which shifts their values a little. The prior is therefore tight, and
+    the offset stays near the machine's own boundary, midway between the classes. The exception is a rarer
+    class whose coefficients are nearly all at their bounds (u near 1). The boundary is then displaced
+    towards that class, the more the rarer it is, and the prior is loose again.
 
     Parameters
     ----------
     label : array of shape (n_points,)
-        -1 or 1.
+        Label of each point, -1 or 1.
     alpha, bound : arrays of shape (n_points,)
         Coefficients of the machine that was trained on all points, and their upper bounds.
     rows_per_column : float
-        n / d.
+        Number of rows n divided by the number of columns d.
+
+    Returns
+    -------
+    float
+        The scale s, between 0.002 and 2.
     """
     sums = float(bound[label > 0].sum()), float(bound[label < 0].sum())
     used = float(alpha.sum()) / 2.0 / min(sums)
     displaced = IMBALANCE * used * abs(float(np.log(sums[0] / sums[1])))
-    return OFFSET * min(1.0, max(min(1.0, rows_per_column) ** 2, displaced, LEAST_SCALE))
+    return OFFSET_SCALE * min(1.0, max(min(1.0, rows_per_column) ** 2, displaced, LEAST_SCALE))
 
 
 def fit_sigmoid(
@@ -158,9 +95,9 @@ def fit_sigmoid(
     weight: Array,
     smoothing: float,
     boundary: float | None = 0.0,
-    scale: float = OFFSET,
+    scale: float = OFFSET_SCALE,
 ) -> SigmoidLink:
-    r"""Fit Platt's sigmoid by Newton's method, on smoothed targets and with priors.
+    r"""Fit Platt's sigmoid to smoothed targets, with priors for slope and offset, by Newton's method.
 
     .. math:: \min_{A > 0, B} \; - \sum_i w_i \left( t_i \log p_i + (1 - t_i) \log (1 - p_i) \right)
               + \frac{(\log A \sigma)^2}{2 (\log 2)^2}
@@ -168,43 +105,50 @@ def fit_sigmoid(
 
     .. math:: t_+ = \frac{N_+ + h}{N_+ + 2h}, \qquad t_- = \frac{h}{N_- + 2h}
 
-    Among few values, which can separate by chance, the priors keep the sigmoid within reason; among
-    many they do not count. The slope: a standard deviation :math:`\sigma` of the values is worth a
-    log-odds of 1, up or down by a factor of two; before it is taken, the outermost 5 % on either side
-    that are beyond twice the margin are drawn in. The offset: at f = 0, where the machine itself is
-    undecided, the log-odds are :math:`B_0`, with a deviation of Cauchy's distribution of scale s, which
-    keeps what is clearly elsewhere where it is. Both were chosen by log loss on test data:
-    ``docs/results/probabilities.md``, ``docs/results/wide.md``.
+    A few values can separate the classes by chance. The priors keep the sigmoid moderate then; with many
+    values they have no influence.
+
+    * Slope: one standard deviation :math:`\sigma` of the values is worth log-odds of 1, up or down by a
+      factor of two. The outermost 5 % on either side are clipped before :math:`\sigma` is computed, but
+      never to less than 2 in absolute value.
+    * Offset: at f = 0, where the machine itself is undecided, the log-odds are :math:`B_0`. The deviation
+      has a Cauchy distribution of scale s, whose heavy tails give way to clear evidence.
+
+    Both were chosen by log loss on test data: ``docs/results/probabilities.md``,
+    ``docs/results/wide.md``.
 
     Parameters
     ----------
     values : array of shape (n_samples,)
-        Decision values of points that the machine has not seen.
+        Decision values of points that the machine was not trained on.
     positive : array of bool of shape (n_samples,)
+        Which points belong to the positive class.
     weight : array of shape (n_samples,)
+        How often each point counts; at least 0.
     smoothing : float
-        h. Platt's choice, without priors, is 1.
+        Smoothing h of the targets. Platt, who has no priors, uses 1.
     boundary : float or None, default=0.0
-        :math:`B_0`; None for a machine that is not undecided at 0.
+        Expected log-odds :math:`B_0` at f = 0; None for a machine whose boundary is not at f = 0.
     scale : float, default=2.0
-        s, of a machine that :func:`offset_scale` says.
+        Scale s of the offset's prior: see :func:`offset_scale`.
 
     Returns
     -------
     SigmoidLink
-        With slope 0, the share of the positives, if all values are equal; with next to none, so that
-        they only order, if a class has two members.
+        The fitted sigmoid. If all values are equal, its slope is 0 and its probability the share of the
+        positive class. If a class has two members, its slope is so small that it only orders the points.
 
     Warns
     -----
     UserWarning
-        If the values rank the classes no better than chance, or a class has two members.
+        If the values rank the classes no better than chance, or if a class has two members.
     ConvergenceWarning
-        If Newton's method does not end.
+        If Newton's method does not converge.
 
     References
     ----------
-    Platt 1999; Lin, Lin and Weng, Machine Learning 68, 2007, for the stable evaluation.
+    Platt, "Probabilistic outputs for support vector machines", 1999. Lin, Lin and Weng, "A note on Platt's
+    probabilistic outputs for support vector machines", Machine Learning 68, 2007 (the stable evaluation).
     """
     n_positive, n_negative = float(weight[positive].sum()), float(weight[~positive].sum())
     total = np.where(positive, n_positive, n_negative) + 2 * smoothing
@@ -218,15 +162,16 @@ def fit_sigmoid(
         return SigmoidLink(ORDERING / spread, prior - ORDERING / spread * mean)
     if spread == 0.0:
         return constant_sigmoid(prior)
-    # Smoothed targets cost in proportion to the log-odds: one value far out must not decide the slope.
-    scaled = np.clip((values - mean) / spread, -FAR, FAR)
+    # With smoothed targets the loss grows with the log-odds: one far value must not decide the slope.
+    scaled = np.clip((values - mean) / spread, -FARTHEST, FARTHEST)
     if (weight * scaled) @ (target - np.average(target, weights=weight)) <= 0.0:
         warn(INSEPARABLE)
     centre = mean / spread
     posterior = _Posterior(scaled, target, other, weight, centre, boundary, scale)
     fits = [_newton(posterior, prior)]
     if boundary is not None:
-        # Where the prior is tight, the offset at f = 0 goes its own way, and not the one at the mean.
+        # The loss can have two minima. A tight prior has one near its centre: start from there as well,
+        # with the offset at f = 0 as the parameter in place of the offset at the mean.
         at_zero = replace(posterior, values=scaled + centre, centre=0.0)
         found, ended = _newton(at_zero, boundary)
         fits.append((found + np.array([0.0, np.exp(found[0]) * centre]), ended))
@@ -235,7 +180,7 @@ def fit_sigmoid(
         warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning)
     slope = float(np.exp(parameters[0])) / spread
     low, high = float(values[weight > 0].min()), float(values[weight > 0].max())
-    known = 1.0 if boundary is None else min(1.0, scale / OFFSET)
+    known = 1.0 if boundary is None else min(1.0, scale / OFFSET_SCALE)
     # From the slope's logarithm, and the offset at the mean, to the scale of the values.
     back = np.array([[slope, 0.0], [-mean * slope, 1.0]])
     covariance = back @ np.linalg.pinv(posterior.expected_hessian(parameters), hermitian=True) @ back.T
@@ -243,15 +188,29 @@ def fit_sigmoid(
         slope=slope,
         offset=float(parameters[1] - slope * mean),
         covariance=(float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])),
-        low=min(low, known * low),  # As far as the boundary is held to f = 0, the line goes on to there.
+        # The tighter the prior holds the boundary to f = 0, the nearer to it the line goes on.
+        low=min(low, known * low),
         high=max(high, known * high),
     )
 
 
 def centre_and_spread(values: Array, weight: Array) -> tuple[float, float]:
-    """Mean and standard deviation, the outermost values drawn in; the latter 0 where it is rounding."""
-    low = min(_quantile(values, weight, TAIL), -BEYOND_MARGIN)
-    high = max(-_quantile(-values, weight, TAIL), BEYOND_MARGIN)
+    """Mean and standard deviation of the values, the outermost ones clipped.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,)
+        Decision values.
+    weight : array of shape (n_samples,)
+        How often each value counts.
+
+    Returns
+    -------
+    mean, spread : float
+        The spread is exactly 0 if the values are equal but for rounding.
+    """
+    low = min(_quantile(values, weight, TAIL), -NEVER_CLIPPED)
+    high = max(-_quantile(-values, weight, TAIL), NEVER_CLIPPED)
     for bulk in (np.clip(values, low, high), values):
         mean = float(np.average(bulk, weights=weight))
         spread = float(np.sqrt(np.average((bulk - mean) ** 2, weights=weight)))
@@ -261,33 +220,35 @@ def centre_and_spread(values: Array, weight: Array) -> tuple[float, float]:
 
 
 def _quantile(values: Array, weight: Array, share: float) -> float:
-    """The smallest value that more than a share of the weight does not exceed."""
+    """The smallest value such that more than the given share of the weight is at or below it."""
     order = np.argsort(values, kind="stable")
     mass = np.cumsum(weight[order])
     place = np.searchsorted(mass, share * mass[-1] * (1 + 1e-12), side="right")
     return float(values[order[min(int(place), len(order) - 1)]])
 
 
-def constant_sigmoid(log_odds: float) -> SigmoidLink:
-    """The same probability everywhere, with a warning."""
-    warn(INSEPARABLE)
-    return SigmoidLink(slope=0.0, offset=log_odds)
-
-
 @dataclass(frozen=True)
 class _Posterior:
-    """Minus the log posterior of the logarithm of the slope, and of the offset, on standardised values.
+    """Minus the log posterior of slope and offset, for standardised values.
+
+    Its parameters are the logarithm of the slope, and the offset.
 
     Parameters
     ----------
-    values, target, other, weight : arrays of shape (n_samples,)
-        ``other`` is ``1 - target``, of which rounding takes nothing away.
+    values : array of shape (n_samples,)
+        Standardised decision values.
+    target : array of shape (n_samples,)
+        Smoothed target of each value.
+    other : array of shape (n_samples,)
+        ``1 - target``, computed without cancellation.
+    weight : array of shape (n_samples,)
+        How often each value counts.
     centre : float
-        Where the value 0 was before it was standardised, with the other sign.
+        The decision value 0 is ``-centre`` after standardising.
     boundary : float or None
-        The log-odds expected there.
+        Expected log-odds at the decision value 0; None for no prior.
     scale : float
-        Of what they may be beside that.
+        Scale of the prior of these log-odds.
     """
 
     values: Array
@@ -298,63 +259,71 @@ class _Posterior:
     boundary: float | None
     scale: float
 
-    def _beside(self, parameters: Array) -> float:
-        """How far the log-odds at the boundary are from what is expected, in units of the prior's scale."""
+    def _deviation(self, parameters: Array) -> float:
+        """Deviation of the log-odds at the decision value 0 from the boundary, in units of the scale."""
         if self.boundary is None:
             return 0.0
         return float(parameters[1] - np.exp(parameters[0]) * self.centre - self.boundary) / self.scale
 
     def loss(self, parameters: Array) -> float:
-        """Cross-entropy and the terms of the priors; infinite where a step went too far for numbers."""
-        if parameters[0] > LARGEST_LOG:
+        """Cross-entropy plus the terms of the priors; infinite if the slope would overflow."""
+        if parameters[0] > LARGEST_LOG_SLOPE:
             return np.inf
         score = np.exp(parameters[0]) * self.values + parameters[1]
         entropy = float(self.weight @ -(self.target * log_expit(score) + self.other * log_expit(-score)))
-        return float(entropy + 0.5 * (parameters[0] / FACTOR) ** 2 + np.log1p(self._beside(parameters) ** 2))
+        return float(
+            entropy
+            + 0.5 * (parameters[0] / LOG_SLOPE_DEVIATION) ** 2
+            + np.log1p(self._deviation(parameters) ** 2)
+        )
 
     def _parts(self, parameters: Array) -> tuple[Array, Array, Array, float]:
-        """Derivative of the score, pull of each value, derivative of what is beside, and that itself."""
+        """What the derivatives share.
+
+        Derivative of each score by the log slope, derivative of the loss by each score, gradient of the
+        deviation, and the deviation itself.
+        """
         slope = np.exp(parameters[0])
         inner = slope * self.values
         score = inner + parameters[1]
         pull = self.weight * (self.other * expit(score) - self.target * expit(-score))
-        return inner, pull, np.array([-slope * self.centre, 1.0]) / self.scale, self._beside(parameters)
+        return inner, pull, np.array([-slope * self.centre, 1.0]) / self.scale, self._deviation(parameters)
 
     def gradient(self, parameters: Array) -> Array:
-        inner, pull, turn, beside = self._parts(parameters)
-        own = np.array([inner @ pull + parameters[0] / FACTOR**2, pull.sum()])
-        return np.asarray(own + 2.0 * beside / (1.0 + beside**2) * turn)
+        inner, pull, turn, deviation = self._parts(parameters)
+        own = np.array([inner @ pull + parameters[0] / LOG_SLOPE_DEVIATION**2, pull.sum()])
+        return np.asarray(own + 2.0 * deviation / (1.0 + deviation**2) * turn)
 
     def expected_hessian(self, parameters: Array) -> Array:
-        """A Hessian that is positive definite: its expectation, with a bound for the prior's part."""
-        inner, _, turn, beside = self._parts(parameters)
+        """Expected Hessian of the likelihood, with an upper bound of the prior's: positive definite."""
+        inner, _, turn, deviation = self._parts(parameters)
         score = inner + parameters[1]
         curvature = self.weight * expit(score) * expit(-score)
         design = np.column_stack([inner, np.ones_like(inner)])
         hessian = design.T @ (curvature[:, None] * design)
-        hessian[np.diag_indices(2)] += (1.0 / FACTOR**2, 1e-14 * self.weight.sum())
-        bend = 0.0 if self.boundary is None else 2.0 / (1.0 + beside**2)
+        hessian[np.diag_indices(2)] += (1.0 / LOG_SLOPE_DEVIATION**2, 1e-14 * self.weight.sum())
+        bend = 0.0 if self.boundary is None else 2.0 / (1.0 + deviation**2)
         return np.asarray(hessian + bend * np.outer(turn, turn))
 
     def hessian(self, parameters: Array) -> Array:
-        """The Hessian where it is positive definite, else the expected one."""
-        inner, pull, turn, beside = self._parts(parameters)
+        """The Hessian where it is safely positive definite, otherwise the expected one."""
+        inner, pull, turn, deviation = self._parts(parameters)
         expected = self.expected_hessian(parameters)
-        exact = expected - 4.0 * beside**2 / (1.0 + beside**2) ** 2 * np.outer(turn, turn)
-        exact[0, 0] += inner @ pull + 2.0 * beside / (1.0 + beside**2) * turn[0]
+        exact = expected - 4.0 * deviation**2 / (1.0 + deviation**2) ** 2 * np.outer(turn, turn)
+        exact[0, 0] += inner @ pull + 2.0 * deviation / (1.0 + deviation**2) * turn[0]
         singular = SINGULAR * expected[0, 0] * expected[1, 1]
         return exact if np.linalg.det(exact) > singular and exact[0, 0] > 0.0 else expected
 
 
 def _newton(posterior: _Posterior, offset: float) -> tuple[Array, bool]:
-    """Logarithm of the slope, and offset, by Newton's method from a slope of 1; and whether it ended."""
+    """Minimum by Newton's method from a slope of 1 and the given offset, and whether it converged."""
     parameters = np.array([0.0, offset])
     loss = posterior.loss(parameters)
     for _ in range(100):
         gradient = posterior.gradient(parameters)
         step = np.linalg.solve(posterior.hessian(parameters), gradient)
         gain = gradient @ step
-        # Convergence is quadratic: after a full step from here what is left is rounding.
+        # Convergence is quadratic: one full step from here leaves nothing but rounding.
         last, length = gain <= 1e-12 * loss, 1.0
         while length > SHORTEST:
             trial = parameters - length * step
@@ -363,7 +332,8 @@ def _newton(posterior: _Posterior, offset: float) -> tuple[Array, bool]:
                 break
             length /= 2
         if length <= SHORTEST:
-            return parameters, bool(gain <= ROUNDING)  # of large weights the loss is known no better
+            # With large weights, rounding of the loss hides smaller gains.
+            return parameters, bool(gain <= NEGLIGIBLE_GAIN)
         parameters, loss = trial, trial_loss
         if last:
             return parameters, True

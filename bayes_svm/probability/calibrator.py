@@ -1,4 +1,4 @@
-"""Any scikit-learn classifier or regressor of one feature as a link."""
+"""A scikit-learn classifier or regressor of one feature as a link."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ from bayes_svm.utils.types import Array
 
 __all__ = ["CalibratorLink"]
 
-# Decision values are rounded to multiples of the largest times 2 to the power of minus this.
+# Decision values are rounded to so many bits of the largest one.
 GRID_BITS = 30
-TINY = float(np.finfo(float).tiny)
+# Smallest positive normal number, in place of a largest value of 0.
+SMALLEST_NORMAL = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
 class CalibratorLink(Link):
-    """A scikit-learn classifier or regressor of one feature, fitted to tell the positive class.
+    """A scikit-learn classifier or regressor that predicts the positive class from the decision value.
 
-    Decision values that are equal but for rounding are made equal, in fitting and in predicting: many
-    are, at the margin and far from the data, and a calibrator that follows each value would fit
-    the rounding.
+    Many decision values are equal but for rounding errors, on the margin and far from the data. A
+    calibrator that follows every value, such as isotonic regression, would fit these errors. The values
+    are therefore rounded to a grid, in fitting and in predicting.
 
     Parameters
     ----------
-    calibrator : estimator, fitted
+    calibrator : estimator
+        The fitted classifier or regressor.
     grid : float
-        A power of two; values are rounded to its multiples.
+        Spacing of the grid, a power of two.
     """
 
     calibrator: Any
@@ -42,37 +44,54 @@ class CalibratorLink(Link):
 
     @classmethod
     def fit(cls, calibrator: Any, sample: Sample) -> CalibratorLink:
-        """A clone of ``calibrator`` fitted on decision values.
+        """Fit a clone of ``calibrator`` to decision values.
+
+        Parameters
+        ----------
+        calibrator : estimator
+            A scikit-learn classifier with ``predict_proba``, or a regressor.
+        sample : Sample
+            Left-out decision values with labels and weights.
+
+        Returns
+        -------
+        CalibratorLink
+            The link with the fitted clone.
 
         Raises
         ------
+        TypeError
+            If the calibrator is a class, not an instance.
         ValueError
-            If rows have different weights and it takes none, or it is a classifier without probabilities.
+            If it is a classifier without ``predict_proba``, or takes no sample weights although the weights
+            are not multiples of the smallest.
+        MemoryError
+            If it takes no sample weights and the repeated rows do not fit.
         """
         check_instance(calibrator, "link")
         if is_classifier(calibrator) and not hasattr(calibrator, "predict_proba"):
-            raise ValueError(
-                f"link={calibrator} is a classifier without predict_proba: give one that has it."
-            )
+            raise ValueError(f"link={calibrator} is a classifier without predict_proba: use one that has it.")
         values, positive, weight = sample.values, sample.positive, sample.weight
         fitted, used = clone(calibrator), weight > 0
-        grid = 2.0 ** np.round(np.log2(max(float(np.abs(values[used]).max()), TINY)) - GRID_BITS)
+        grid = 2.0 ** np.round(np.log2(max(float(np.abs(values[used]).max()), SMALLEST_NORMAL)) - GRID_BITS)
         features, labels, weight = _rounded(values[used], grid), positive[used].astype(int), weight[used]
         if has_fit_parameter(fitted, "sample_weight"):
             return cls(fitted.fit(features, labels, sample_weight=weight), grid)
         times = weight / weight.min()
         if np.any(np.abs(times - np.round(times)) > 1e-9 * times):
-            raise ValueError(f"link={calibrator} takes no sample weights: use another, or equal weights.")
+            raise ValueError(
+                f"link={calibrator} takes no sample weights: use an estimator that does, or equal weights."
+            )
         require_bytes(
             32 * int(times.sum()),
             f"Repeating rows for link={calibrator}",
-            "Use one that takes sample weights.",
+            "Use an estimator that takes sample weights.",
         )
         rows = np.repeat(np.arange(len(times)), np.round(times).astype(np.intp))
         return cls(fitted.fit(features[rows], labels[rows]), grid)
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
-        """Log-odds of the calibrator's probability, which double precision keeps from 0 and 1."""
+        """Log-odds of the calibrator's probability, clipped to stay finite."""
         features = _rounded(values, self.grid)
         if hasattr(self.calibrator, "predict_proba"):
             probability = self.calibrator.predict_proba(features)[:, 1]
@@ -80,7 +99,7 @@ class CalibratorLink(Link):
             probability = np.asarray(self.calibrator.predict(features), dtype=np.float64).ravel()
             if not np.isfinite(probability).all():
                 raise ValueError(
-                    f"link={self.calibrator} gives NaN beyond the values it was fitted on: an "
+                    f"link={self.calibrator} predicts NaN outside the range that it was fitted to: "
                     'IsotonicRegression needs out_of_bounds="clip".'
                 )
         least = np.finfo(float).eps
@@ -88,7 +107,8 @@ class CalibratorLink(Link):
 
 
 def _rounded(values: Array, grid: float) -> Array:
-    """Values as a column of features, to the nearest multiples of the grid."""
-    with np.errstate(over="ignore"):  # of values so large that they are multiples anyway
+    """Values rounded to the grid, as a column of features."""
+    # Values that overflow here are so large that they are multiples of the grid already.
+    with np.errstate(over="ignore"):
         multiples = np.round(values / grid)
         return np.where(np.abs(multiples) < 2.0**52, multiples * grid, values)[:, None]

@@ -1,4 +1,4 @@
-"""Dumais' sigmoid, of least regularised squares."""
+"""Dumais' sigmoid, fitted by regularised least squares."""
 
 from __future__ import annotations
 
@@ -6,38 +6,45 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from bayes_svm.probability.calibration import SigmoidLink, centre_and_spread, constant_sigmoid
+from bayes_svm.probability.calibration import centre_and_spread
+from bayes_svm.probability.sigmoid import SigmoidLink, constant_sigmoid
 from bayes_svm.utils.dealing import copies_of_weight, deal
 from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["fit_dumais"]
 
-# Folds by which the penalty is chosen, and penalties to choose among.
-FOLDS = 5
+# The penalty is chosen by cross-validation with so many folds.
+PENALTY_FOLDS = 5
+# Penalties to choose from.
 PENALTIES = tuple(10.0**k for k in range(-6, 4))
 
 
 def fit_dumais(values: Array, positive: Mask, weight: Array) -> SigmoidLink:
-    r"""Sigmoid of least regularised squares (Kwok 1999, footnote 5, after Dumais et al. 1998).
+    r"""Fit a sigmoid by regularised least squares (Kwok 1999, footnote 5, after Dumais et al. 1998).
 
     .. math:: \min_{\omega, c} \; \tfrac{1}{2} \sum_i (o_i - t_i)^2 + \kappa \omega^2, \qquad
               o(f) = \frac{1}{1 + e^{-\omega (f + c)}}
 
-    The penalty kappa is the one of least squared error over 5 folds of the values.
+    The penalty :math:`\kappa` is the one with the least squared error in 5-fold cross-validation.
 
     Parameters
     ----------
     values : array of shape (n_samples,)
-        Decision values of points that the machine has not seen.
+        Decision values of points that the machine was not trained on.
     positive : array of bool of shape (n_samples,)
-        Which points are of the positive class.
+        Which points belong to the positive class.
     weight : array of shape (n_samples,)
         How often each point counts.
+
+    Returns
+    -------
+    SigmoidLink
+        The fitted sigmoid; a constant, the class prior, if the values do not rank the classes.
 
     Warns
     -----
     UserWarning
-        If the values rank the classes no better than chance: the prior is returned.
+        If the values rank the classes no better than chance.
     """
     target = positive.astype(float)
     prior = float(np.log(weight[positive].sum() / weight[~positive].sum()))
@@ -45,10 +52,11 @@ def fit_dumais(values: Array, positive: Mask, weight: Array) -> SigmoidLink:
     if centre_and_spread(values, weight)[1] == 0.0:
         return constant_sigmoid(prior)
     members = [float(copies[chosen].sum()) for chosen in (positive, ~positive)]
-    n_folds = int(min(FOLDS, *members))
+    n_folds = int(min(PENALTY_FOLDS, *members))
     errors = np.zeros(len(PENALTIES))
     if n_folds > 1:
-        # Dealt out in the order of the values, so that neither rows nor weights that are rows change a fold.
+        # Deal copies in the order of the values: the folds depend neither on the order of the rows nor on
+        # whether a row is repeated or has a weight.
         order = np.lexsort((weight, values, positive))
         order = order[copies[order] > 0]
         dealt = deal(copies[order], n_folds)
@@ -66,7 +74,7 @@ def fit_dumais(values: Array, positive: Mask, weight: Array) -> SigmoidLink:
 
 
 def _least_squares(values: Array, target: Array, weight: Array, penalty: float) -> tuple[float, float]:
-    """Slope and offset of the regularised squares."""
+    """Slope and offset that minimise the regularised squares."""
     mean, spread = centre_and_spread(values, weight)
     spread = spread or 1.0
 

@@ -12,7 +12,7 @@ from bayes_svm.utils.types import Array
 
 __all__ = ["INDEFINITE", "Eigensystem", "is_definite"]
 
-# Negative eigenvalue, relative to the largest, that is more than rounding.
+# A negative eigenvalue larger than this share of the largest one is more than rounding.
 INDEFINITE = 1e-8
 
 
@@ -23,18 +23,18 @@ class Eigensystem:
     .. math:: v_l = c_l \sum_i \mu_{li} z_i, \qquad \rho_l \mu_l = \tilde K \mu_l, \qquad
               \tilde K_{ij} = r_i K_{ij}, \qquad c_l = \left( \rho_l \sum_i \mu_{li}^2 / r_i \right)^{-1/2}
 
-    Solved in the similar symmetric form ``D K D``, ``D = R^(1/2)``.
+    It is computed from the similar symmetric matrix ``D K D`` with ``D = R^(1/2)``.
 
     Parameters
     ----------
     values : array of shape (n_kept,)
-        Eigenvalues rho, descending.
+        Eigenvalues rho, in descending order.
     directions : array of shape (n_active, n_kept)
-        ``c_l mu_l``: ``k_a(x) @ directions`` are the coordinates ``v_l' z(x)``.
+        Vectors ``c_l mu_l``: ``k_a(x) @ directions`` are the coordinates ``v_l' z(x)`` of a point x.
     lam : float
-        lambda.
+        Precision lambda of the prior.
     error : float
-        Largest relative error of a variance due to the eigenvalues left out.
+        Upper bound of the relative error of a variance due to the eigenvalues that were left out.
     rounding : float
         Eigenvalues up to this are rounding.
     """
@@ -47,22 +47,29 @@ class Eigensystem:
 
     @classmethod
     def of(cls, gram: Array, curvature: Array, lam: float, tolerance: float = 0.0) -> Eigensystem:
-        """Eigenvalues above ``tolerance * lam``, and above rounding.
+        """Compute the eigenvalues above ``tolerance * lam``, and above rounding.
 
         Parameters
         ----------
         gram : array of shape (n_active, n_active)
+            Kernel values between the active points.
         curvature : array of shape (n_active,)
-            r, above 0.
+            Curvature r of each active point, above 0.
         lam : float
-        tolerance : float
-            Relative error that may be made in a variance: leaving out the eigenvalue rho makes
-            one of at most ``rho / lambda``.
+            Precision lambda of the prior.
+        tolerance : float, default=0.0
+            Largest relative error of a variance: leaving out the eigenvalue rho changes one by at most the
+            share ``rho / lambda``.
+
+        Returns
+        -------
+        Eigensystem
+            The eigenvalues that are kept, with their directions.
 
         Raises
         ------
         MemoryError
-            If it does not fit.
+            If the matrices do not fit.
         """
         require_bytes(
             3 * gram.nbytes, f"The eigensystem of {len(gram)} points", "Raise C, or fit on fewer points."
@@ -81,16 +88,22 @@ class Eigensystem:
         return float(np.sum(self.values / (self.lam + self.values)))
 
     def variance(self, diagonal: Array, cross: Array, spanned_only: bool = False) -> Array:
-        """Variance of the decision value, of which Kwok's equation 15 is the spanned part.
+        """Posterior variance of the decision value; Kwok's equation 15 is its part in the span of the data.
 
         Parameters
         ----------
         diagonal : array of shape (n_samples,)
-            ``k(x, x)``.
+            Kernel value ``k(x, x)`` of each point.
         cross : array of shape (n_samples, n_active)
-        spanned_only : bool
-            Leave out the part of ``z(x)`` outside the span of the data. Far from the data an
-            rbf kernel's variance is then 0, which says certainty: for reproduction only.
+            Kernel values with the active points.
+        spanned_only : bool, default=False
+            Leave out the part of ``z(x)`` outside the span of the data, as the paper does. The variance of
+            an rbf kernel then tends to 0, certainty, far from the data: use it for reproduction only.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The variances.
         """
         coordinates = np.square(cross @ self.directions)
         variance = (coordinates / (self.lam + self.values)).sum(axis=1)

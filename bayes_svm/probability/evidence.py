@@ -24,7 +24,7 @@ __all__ = ["Evidence", "evidence_of", "log_evidence"]
 
 Gradient = dict[str, Any]
 
-BEYOND = (
+UNRESOLVED = (
     "No evidence in double precision with C={C:g}: {what}, by rounding. Lower C, or scale the features, so "
     "that C times the kernel values is smaller."
 )
@@ -37,13 +37,15 @@ class Evidence:
     Parameters
     ----------
     value : float
+        The log evidence, up to a constant.
     gradient : dict
-        Derivatives by the logarithms of ``"C"`` and, where the kernel has it, ``"gamma"``; by
-        ``"coef0"`` itself; by ``"theta"``, an array, of a kernel of :mod:`sklearn.gaussian_process`.
+        Its derivatives with respect to the logarithms of ``"C"`` and, if the kernel has it, ``"gamma"``;
+        with respect to ``"coef0"`` itself; and, for a kernel of :mod:`sklearn.gaussian_process`, an array of
+        those with respect to its ``"theta"``.
     n_parameters : float
         Effective number of parameters, :math:`\gamma = \sum_l \rho_l / (\lambda + \rho_l)`.
     weight_norm : float
-        :math:`E_W = |w|^2 / 2`.
+        Half the squared length of the weight vector, :math:`E_W = |w|^2 / 2`.
     """
 
     value: float
@@ -53,9 +55,9 @@ class Evidence:
 
     @property
     def fixed_point(self) -> float:
-        r"""Next C on the way to :math:`2 \lambda E_W = \gamma`, the level-2 optimum for a fixed Hessian.
+        r"""Next C of the fixed-point iteration for :math:`2 \lambda E_W = \gamma`, the level-2 optimum.
 
-        0 where nothing has been learnt.
+        The optimum is that for a fixed Hessian. 0 if the effective number of parameters is 0.
         """
         return 2.0 * self.weight_norm / self.n_parameters if self.n_parameters > 0.0 else 0.0
 
@@ -66,27 +68,31 @@ def log_evidence(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLi
     .. math:: \log p(D | \lambda, \mathcal{H}) = -\lambda E_W - \sum_i \xi_i
               - \tfrac{1}{2} \sum_l \log \left( 1 + \rho_l / \lambda \right), \qquad \lambda = 1/C
 
-    with :math:`\rho_l` the eigenvalues of :math:`\sum_i r_i z_i z_i'` at the optimum. The
-    constant normaliser of the hinge's likelihood is left out. More than two classes, taken one
-    against the rest, have the sum of their machines' evidences.
+    where :math:`\rho_l` are the eigenvalues of :math:`\sum_i r_i z_i z_i'` at the optimum. The constant
+    normaliser of the hinge likelihood is left out. With more than two classes, each against the rest, the
+    log evidence is the sum over the machines.
 
     Parameters
     ----------
-    estimator : SVC or BayesSVC, fitted or not
+    estimator : SVC or BayesSVC
+        The machine, fitted or not.
     X : array or sparse matrix of shape (n_samples, n_features)
         Training data; the kernel matrix for a precomputed kernel.
     y : array of shape (n_samples,)
+        Labels.
     sample_weight : array of shape (n_samples,), optional
+        How often each row counts.
 
     Returns
     -------
     Evidence
+        Log evidence, gradient and effective number of parameters.
 
     Raises
     ------
     ValueError
-        For a kernel that is not positive semi-definite, for LinearSVC, and where C times the kernel values
-        is beyond what double precision resolves.
+        For a kernel that is not positive semi-definite, for LinearSVC, and if C times the kernel values is
+        too large for double precision.
     MemoryError
         If the matrices do not fit.
 
@@ -97,8 +103,8 @@ def log_evidence(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLi
 
     Notes
     -----
-    The gradient counts how the solution itself moves, for the set of free support vectors it
-    has. The evidence is continuous, but the gradient jumps where that set changes.
+    The gradient takes into account how the solution itself changes while the set of free support vectors
+    stays the same. The evidence is continuous, but its gradient jumps where that set changes.
 
     References
     ----------
@@ -121,19 +127,33 @@ def log_evidence(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLi
     with one_blas_thread():
         machine, solutions = machine_of(estimator, X, y, sample_weight)
         if machine.n_null:
-            raise ValueError(f"{type(estimator).__name__} has no evidence here: use SVC(kernel='linear').")
+            raise ValueError(
+                f"{type(estimator).__name__} has no evidence here: use SVC(kernel='linear') instead."
+            )
         return evidence_of(machine, solutions, float(estimator.C))
 
 
 def evidence_of(machine: Machine, solutions: Iterable[DualSolution], C: float) -> Evidence:
-    """Evidence of solved problems.
+    """Evidence of a machine, given the solutions of its problems.
 
     Parameters
     ----------
     machine : Machine
+        Training data and kernel.
     solutions : iterable of DualSolution
         One for each of the machine's problems.
     C : float
+        Penalty of the slack, ``1 / lambda``.
+
+    Returns
+    -------
+    Evidence
+        The sum over the problems.
+
+    Raises
+    ------
+    ValueError
+        As :func:`log_evidence`.
     """
     parts = []
     for solution in solutions:
@@ -155,7 +175,7 @@ def _of_solution(machine: Machine, solution: DualSolution, C: float) -> Evidence
     slack = float(problem.bound @ solution.slack) / C
     pins = _pins(solution, C)
     used = np.unique(np.concatenate([determinant.points, np.flatnonzero(beta), pins]))
-    moves = np.where(np.isin(np.arange(len(beta)), solution.free), 0.0, beta)  # of beta with log C
+    moves = np.where(np.isin(np.arange(len(beta)), solution.free), 0.0, beta)  # derivative of beta by log C
     bounded = np.flatnonzero(moves)
     push = problem.gram.block(used, bounded) @ moves[bounded]
     change = _change(solution, used, pins, push, -float(moves.sum()))
@@ -180,7 +200,7 @@ def _of_solution(machine: Machine, solution: DualSolution, C: float) -> Evidence
 
 
 class _Determinant:
-    """``log det(I + D K D / lambda)`` over the points with curvature, ``D = R^(1/2)``, and its changes."""
+    """``log det(I + D K D / lambda)``, ``D = R^(1/2)``, over the points with curvature; its derivatives."""
 
     def __init__(self, machine: Machine, solution: DualSolution, C: float) -> None:
         posterior, problem = posterior_of(machine, solution, C), solution.problem
@@ -195,10 +215,10 @@ class _Determinant:
             )
         system = Eigensystem.of(gram, curvature, lam)
         if system.rounding > lam:
-            raise ValueError(BEYOND.format(C=C, what="the Hessian is singular"))
+            raise ValueError(UNRESOLVED.format(C=C, what="the Hessian is singular"))
         self.logarithm = float(np.log1p(system.values / lam).sum())
         self.n_parameters = system.n_parameters
-        # Halves of the derivatives: by each kernel value, and by each decision value.
+        # Half the derivatives with respect to the kernel values and to the decision values.
         spanned = system.directions * np.sqrt(system.values)
         shares = system.values / (lam + system.values)
         self._by_kernel = (spanned * shares) @ spanned.T / (-2.0 * lam)
@@ -208,22 +228,22 @@ class _Determinant:
         self._by_value = np.square(spanned) @ shares / curvature**2 / 2.0 * slope
 
     def half_change(self, values: Array, gram: Array | None = None) -> float:
-        """Half of its change with the decision values, and with the kernel matrix, of its points."""
+        """Half the change of the log determinant for given changes of decision values and kernel matrix."""
         change = float(self._by_value @ values)
         return change if gram is None else change + float(np.sum(self._by_kernel * gram))
 
 
 def _pins(solution: DualSolution, C: float) -> Indices:
-    """The free points; with none the two that pin the ends of the interval of optimal intercepts.
+    """The free points; without any, the two points that limit the interval of optimal intercepts.
 
     Raises
     ------
     ValueError
-        If the free points are not known, or depend on each other.
+        If the free points are linearly dependent, or could not be told from the bounded ones.
     """
     problem = solution.problem
     if solution.n_free:
-        dependent = BEYOND.format(C=C, what="the free support vectors depend on each other")
+        dependent = UNRESOLVED.format(C=C, what="the free support vectors depend on each other")
         if len(solution.free) == 0:
             raise ValueError(dependent)
         try:
@@ -239,10 +259,10 @@ def _pins(solution: DualSolution, C: float) -> Indices:
 
 
 def _change(solution: DualSolution, used: Indices, pins: Indices, push: Array, total: float) -> Array:
-    """Change of the decision values of ``used`` points when ``push`` is added to their kernel part.
+    """Change of the decision values of ``used`` points when ``push`` is added to ``K beta``.
 
-    The free points stay on the margin, and their coefficients change by ``total`` in all; where
-    there are none, the intercept stays in the middle of its interval.
+    The free points stay on the margin, and the sum of their coefficients changes by ``total``. Without free
+    points the intercept stays in the middle of its interval.
     """
     if not solution.n_free:
         return push - push[np.searchsorted(used, pins)].mean()
@@ -253,7 +273,7 @@ def _change(solution: DualSolution, used: Indices, pins: Indices, push: Array, t
 
 
 def _kernel_derivatives(machine: Machine, problem: DualProblem, used: Indices) -> dict[str, Array]:
-    """Derivatives of the kernel matrix of some points, each of shape (n_parameters, n_used, n_used)."""
+    """Derivatives of the kernel matrix of the used points, each of shape (n_parameters, n_used, n_used)."""
     if machine.kernel.precomputed:
         return {}
     rows = np.flatnonzero(problem.group >= 0)[::-1]

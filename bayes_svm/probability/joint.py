@@ -1,4 +1,4 @@
-"""One link for several classes: from the log-odds of each against the rest to the probability of all."""
+"""Joint link of several classes: multinomial logistic regression on the log-odds of each against the rest."""
 
 from __future__ import annotations
 
@@ -18,36 +18,45 @@ from bayes_svm.utils.warn import warn
 __all__ = ["JointLink", "fit_joint"]
 
 
-STRENGTHS = np.array([100.0, 30.0, 10.0, 3.0, 1.0])  # of the penalty, the largest first
-TEMPER = 0.25  # of the likelihood by which they are averaged
-MOST_PARAMETERS = 500  # of a link in which every class reads all others: 15 classes
-LARGEST = 50.0  # log-odds that are told from larger ones
-BLOCK_BYTES = 2**25  # of the products that a Hessian is summed from
-CONVERGED = 1e-12  # of loss and weight: what a Newton step gains, after which one more is the last
-SHORTEST = 1e-10  # share of a Newton step that is tried
+# Strengths of the penalty that are averaged, the largest first.
+STRENGTHS = np.array([100.0, 30.0, 10.0, 3.0, 1.0])
+# Power of the cross-validated likelihood by which the strengths are weighted.
+LIKELIHOOD_POWER = 0.25
+# With more parameters than this, above 15 classes, a class reads only its own log-odds.
+MOST_PARAMETERS = 500
+# Log-odds are clipped to this size.
+LARGEST_LOG_ODDS = 50.0
+# Bytes of one block of the products that a Hessian is summed from.
+BLOCK_BYTES = 2**25
+# A Newton step that promises no more than this, relative to the loss plus the total weight, is the last.
+LAST_GAIN = 1e-12
+# The line search gives up at this share of a Newton step.
+SHORTEST_STEP = 1e-10
 
 
 @dataclass(frozen=True)
 class JointLink:
-    r"""Multinomial logistic regression on the log-odds of every class against the rest.
+    r"""Multinomial logistic regression on the log-odds of each class against the rest.
 
     .. math:: p = \operatorname{softmax}(\eta), \qquad
               \eta_k = b_k + \sum_j \left( V_{kj} \log \sigma(z_j) + U_{kj} \log \sigma(-z_j) \right)
 
-    with :math:`\sigma(z) = 1 / (1 + e^{-z})`, log-odds beyond 50 drawn in. With V = I, U = -I and b = 0
-    that is :math:`\operatorname{softmax}(z)`, with V = I and U = 0 the normalised probabilities.
+    where :math:`z_j` are the log-odds of class j by its own link, clipped to [-50, 50], and
+    :math:`\sigma(z) = 1 / (1 + e^{-z})`. Special cases are :math:`\operatorname{softmax}(z)`, for V = I,
+    U = -I and b = 0, and the probabilities divided by their sum, for V = I, U = 0 and b = 0.
 
     Parameters
     ----------
     weights : array of shape (n_classes, n_features)
-        Of every class the coefficients of its features, the last being b.
+        Coefficients of each class; the last column is b.
     columns : array of int of shape (n_classes, n_features)
-        Which features each class reads, numbered as :math:`\log \sigma(z)` of every class,
-        :math:`\log \sigma(-z)` of every class, and 1: all of them, or, of more than 15 classes, its own.
+        Features that each class reads. They are numbered :math:`\log \sigma(z)` of every class first, then
+        :math:`\log \sigma(-z)` of every class, then the constant 1. A class reads all of them, or, with
+        more than 15 classes, its own two and the constant.
     strength : float
-        :math:`\lambda` of the penalty; see :func:`fit_joint`.
+        Strength :math:`\lambda` of the penalty: see :func:`fit_joint`.
     covariance : array of shape (n_classes * n_features, n_classes * n_features)
-        Of the weights, class by class: the inverse of the Hessian, the penalty included.
+        Covariance of the weights, class by class: the inverse Hessian of the penalised loss.
     """
 
     weights: Array
@@ -56,16 +65,17 @@ class JointLink:
     covariance: Array
 
     def log_odds(self, z: Array) -> Array:
-        """Log-odds of every class against all others.
+        """Log-odds of each class against all others, from those of the classes' own links.
 
         Parameters
         ----------
         z : array of shape (n_samples, n_classes)
-            Log-odds of every class by its own link.
+            Log-odds of each class by its own link.
 
         Returns
         -------
         array of shape (n_samples, n_classes)
+            Log-odds of probabilities that sum to 1.
         """
         found = np.empty_like(z)
         for part in _parts(len(z), self.weights.size):
@@ -83,12 +93,19 @@ class JointLink:
         Parameters
         ----------
         z : array of shape (n_samples, n_classes)
-            Log-odds of every class by its own link.
-        level : float
+            Log-odds of each class by its own link.
+        level : float, default=0.95
+            Confidence level, between 0 and 1.
 
         Returns
         -------
         low, high : arrays of shape (n_samples, n_classes)
+            Ends of the bands.
+
+        Raises
+        ------
+        ValueError
+            If the level is not between 0 and 1.
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level={level} is not between 0 and 1.")
@@ -98,7 +115,7 @@ class JointLink:
         for part in _parts(len(z), n_classes * self.weights.size):
             design = self._design(z[part])
             rest = expit(-log_odds[part])
-            # The derivative of log p_k / (1 - p_k) by eta_j is 1 for j = k, else -p_j / (1 - p_k).
+            # The derivative of log(p_k / (1 - p_k)) by eta_j is 1 for j = k, otherwise -p_j / (1 - p_k).
             turn = -expit(log_odds[part])[:, None, :] / np.maximum(rest, np.finfo(float).tiny)[:, :, None]
             turn[:, range(n_classes), range(n_classes)] = 1.0
             slope = (np.maximum(turn, -1.0)[:, :, :, None] * design[:, None]).reshape(*rest.shape, -1)
@@ -111,32 +128,35 @@ class JointLink:
 
 
 def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointLink, Array]:
-    r"""Fit the joint link to left-out log-odds, and again without each fold of them.
+    r"""Fit the joint link to left-out log-odds, and once more without each fold of them.
 
     .. math:: \min_{V, U, b} \; - \sum_i w_i \log p_{i, y_i}
               + \lambda \left( |V - I|^2 + |U + I|^2 + |b|^2 \right)
 
-    The strength :math:`\lambda` is the geometric mean of 100, 30, 10, 3 and 1, each counted as the fourth
-    root of its likelihood over the folds, the link of a fold being one Newton step from that of all:
-    the strengths differ by less than the folds can tell, and one between them is never the worst. The
-    minimum is found by Newton's method.
+    The penalty shrinks the link towards the softmax of the log-odds. Its strength :math:`\lambda` is a
+    weighted geometric mean of 100, 30, 10, 3 and 1. The weight of each is the fourth root of its
+    cross-validated likelihood, where the link without a fold is one Newton step from the link of all data.
+    A mean is used because the folds cannot tell the strengths apart reliably, and a strength between the
+    others is never the worst. The minimum is found by Newton's method.
 
     Parameters
     ----------
     z : array of shape (n_parts, n_classes)
-        Log-odds of every class by its own link, at left-out decision values.
+        Log-odds of each class by its own link, at left-out decision values.
     y : array of shape (n_parts,)
-        Class numbers.
+        Class number of each part.
     weight : array of shape (n_parts,)
+        How often each part counts.
     share : array of shape (n_parts, n_folds)
-        How much of each part is in each fold, by
-        :meth:`~bayes_svm.leave_one_out.cases.Leaving.part_shares`: what was left out together is in one.
+        Share of each part in each fold, from
+        :meth:`~bayes_svm.leave_one_out.cases.Leaving.part_shares`. Parts that left together are in one fold.
 
     Returns
     -------
     link : JointLink
+        The link fitted to all parts.
     crossed : array of shape (n_parts, n_classes)
-        Log-odds by the link of the other folds, fitted to the end.
+        Log-odds of each part by the link of the other folds, which is fitted until convergence.
 
     Raises
     ------
@@ -146,7 +166,7 @@ def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointL
     Warns
     -----
     ConvergenceWarning
-        If Newton's method does not end.
+        If Newton's method does not converge.
     """
     n_classes = z.shape[1]
     columns, centre = _shape(n_classes)
@@ -160,7 +180,7 @@ def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointL
     for strength in STRENGTHS:
         theta, _ = whole.minimum(strength, theta)
         likelihoods.append(weight @ _own(whole.crossed(strength, theta, share, to_the_end=False), y))
-    strength = float(np.exp(softmax(TEMPER * np.array(likelihoods)) @ np.log(STRENGTHS)))
+    strength = float(np.exp(softmax(LIKELIHOOD_POWER * np.array(likelihoods)) @ np.log(STRENGTHS)))
     theta, ended = whole.minimum(strength, theta)
     if not ended:
         warn('The joint link\'s fit did not converge: use multiclass="normalise".', ConvergenceWarning)
@@ -170,7 +190,7 @@ def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointL
 
 
 def _shape(n_classes: int) -> tuple[Indices, Array]:
-    """Features that each class reads, and the weights that the penalty draws to."""
+    """Features that each class reads, and the weights that the penalty shrinks to."""
     own = np.arange(n_classes)[:, None]
     if n_classes * (2 * n_classes + 1) <= MOST_PARAMETERS:
         columns = np.tile(np.arange(2 * n_classes + 1), (n_classes, 1))
@@ -181,7 +201,7 @@ def _shape(n_classes: int) -> tuple[Indices, Array]:
 
 
 def _features(z: Array) -> Array:
-    z = np.clip(z, -LARGEST, LARGEST)
+    z = np.clip(z, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
     return np.hstack([log_expit(z), log_expit(-z), np.ones((len(z), 1))])
 
 
@@ -194,13 +214,27 @@ def _parts(n_rows: int, n_columns: int) -> list[slice]:
 
 
 def _own(scores: Array, y: Indices) -> Array:
-    """Log-probability of the true class."""
+    """Log-probability of each row's true class."""
     return np.asarray(scores[np.arange(len(y)), y] - logsumexp(scores, axis=1))
 
 
 @dataclass(frozen=True)
 class _Penalised:
-    """The penalised multinomial likelihood; ``theta`` is an array of shape (n_classes, n_features)."""
+    """Penalised multinomial likelihood of weights ``theta`` of shape (n_classes, n_features).
+
+    Parameters
+    ----------
+    features : array of shape (n_parts, 2 * n_classes + 1)
+        All features: see :class:`JointLink`.
+    y : array of shape (n_parts,)
+        Class numbers.
+    weight : array of shape (n_parts,)
+        How often each part counts.
+    columns : array of int of shape (n_classes, n_features)
+        Features that each class reads.
+    centre : array of shape (n_classes, n_features)
+        Weights that the penalty shrinks to.
+    """
 
     features: Array
     y: Indices
@@ -215,7 +249,7 @@ class _Penalised:
         return float(-weight @ _own(scores, self.y) + strength * np.sum((theta - self.centre) ** 2))
 
     def derivatives(self, theta: Array, weight: Array) -> tuple[Array, Array]:
-        """Gradient, flat, and Hessian of the likelihood alone."""
+        """Gradient, as a vector, and Hessian of minus the log-likelihood, without the penalty."""
         n_classes, n_features = theta.shape
         gradient = np.zeros(theta.shape)
         hessian = np.zeros((theta.size, theta.size))
@@ -242,7 +276,7 @@ class _Penalised:
         return self._factor_of(hessian, strength)
 
     def _factor_of(self, hessian: Array, strength: float) -> tuple[Array, bool]:
-        """Of a Hessian of the likelihood; where rounding makes it indefinite, of the next that is not."""
+        """Cholesky factor of a Hessian plus the penalty's; if need be, with a slightly larger diagonal."""
         hessian = hessian.copy()
         diagonal = np.einsum("ii->i", hessian)
         diagonal += 2.0 * strength
@@ -255,7 +289,7 @@ class _Penalised:
                 more *= 10.0
 
     def minimum(self, strength: float, theta: Array, weight: Array | None = None) -> tuple[Array, bool]:
-        """The weights of least penalised loss, by Newton's method from given ones; whether it ended."""
+        """Minimum of the penalised loss by Newton's method from ``theta``, and whether it converged."""
         weight = self.weight if weight is None else weight
         loss, floor = self.loss(strength, theta, weight), float(weight.sum())
         for _ in range(100):
@@ -263,24 +297,26 @@ class _Penalised:
             gradient += 2.0 * strength * (theta - self.centre).ravel()
             step = cho_solve(self._factor_of(hessian, strength), gradient)
             gain = float(gradient @ step)
-            last, length = gain <= CONVERGED * (loss + floor), 1.0
-            while length > SHORTEST:
+            last, length = gain <= LAST_GAIN * (loss + floor), 1.0
+            while length > SHORTEST_STEP:
                 trial = theta - length * step.reshape(theta.shape)
                 trial_loss = self.loss(strength, trial, weight)
                 if last or trial_loss <= loss:
                     break
                 length /= 2.0
-            if length <= SHORTEST:
-                return theta, gain <= np.sqrt(CONVERGED) * (loss + floor)  # the loss is known no better
+            if length <= SHORTEST_STEP:
+                # Rounding of the loss hides smaller gains.
+                return theta, gain <= np.sqrt(LAST_GAIN) * (loss + floor)
             theta, loss = trial, trial_loss
             if last:
                 return theta, True
         return theta, False
 
     def crossed(self, strength: float, theta: Array, share: Array, to_the_end: bool) -> Array:
-        """Scores of every row by the links of the folds it is in, fitted without them.
+        """Log-probabilities of all classes at each part, by links fitted without the part's fold.
 
-        ``theta`` is the minimum on all rows; a fold's own is one Newton step from there, or its minimum.
+        ``theta`` is the minimum on all parts. The link without a fold is one Newton step from there, or, with
+        ``to_the_end``, the minimum on the other folds.
         """
         hessian = self.derivatives(theta, self.weight)[1]
         scores = np.zeros((len(self.y), len(theta)))

@@ -1,4 +1,4 @@
-"""Links of Kwok 1999, in which nothing is fitted: moderated, unmoderated and clipped outputs."""
+"""Links of Kwok 1999, formulas without fitted parameters: moderated, unmoderated and clipped outputs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bayes_svm.utils.types import Array
 
 __all__ = ["ClippedLink", "HingeLink", "KwokLink"]
 
-# The positive nodes of a Gauss-Legendre rule of ten.
+# The five positive nodes of the Gauss-Legendre rule with ten nodes, and their weights.
 NODES, WEIGHTS = (part[5:] for part in np.polynomial.legendre.leggauss(10))
-# Decision values, in units of the larger of 1 and s, up to which log-odds are integrated.
-SMALL = 0.1
+# Decision values below this, in units of max(1, s), lose digits in the difference of the two integrals.
+CANCELLATION = 0.1
 
 
 @dataclass(frozen=True)
@@ -29,20 +29,20 @@ class KwokLink(Link):
 
     Parameters
     ----------
-    boundary : float
-        Log-odds where the machine is undecided, which are added: with class weights it is that of
-        a population with the classes so weighted.
+    boundary : float, default=0.0
+        Log-odds where the machine is undecided, added to those of the output. A machine with class weights
+        has learnt a population with the classes so weighted; this leads back to the one of the data.
     """
 
     boundary: float = 0.0
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
-        """Log-odds for decision values a and variances s^2; s = 0 is the unmoderated output."""
+        """Log-odds at decision values a with posterior variances s^2; no reading means s = 0, unmoderated."""
         a = np.asarray(values, dtype=np.float64)
         s = np.zeros_like(a) if reading is None else np.sqrt(reading)
         apart = _log_mean_likelihood(a, s) - _log_mean_likelihood(-a, s)
-        # Near 0 the two cancel: there their difference is the integral of the slope from -a to a.
-        small = np.abs(a) <= SMALL * np.maximum(1.0, s)
+        # Near 0 the two terms cancel: there, integrate the derivative of the difference from -a to a.
+        small = np.abs(a) <= CANCELLATION * np.maximum(1.0, s)
         size = np.abs(a[small])
         slopes = [
             weight * (_slope(node * size, s[small]) + _slope(-node * size, s[small]))
@@ -59,16 +59,16 @@ def _log_mean_likelihood(a: Array, s: Array) -> Array:
 
 
 def _slope(a: Array, s: Array) -> Array:
-    """Derivative of :func:`_log_mean_likelihood` by a: the share of the part below the hinge."""
+    """Derivative of :func:`_log_mean_likelihood` by a: the share of the integral from t < 1."""
     below, above = _log_parts(a, s)
     return np.asarray(np.where(s > 0, np.exp(below - np.logaddexp(below, above)), (a < 1.0).astype(float)))
 
 
 def _log_parts(a: Array, s: Array) -> tuple[Array, Array]:
-    """Logarithms of the mean's parts from t below 1 and from t above; of no meaning where s is 0.
+    """Logarithms of the parts of the mean from t < 1 and from t > 1; meaningless where s is 0.
 
-    The integral below the hinge is ``exp(s^2/2 + a - 1) Phi(-x)``, ``x = s + (a - 1)/s``. For
-    x > 0 its two factors nearly cancel, and are written as one with the scaled erfc.
+    The part from t < 1 is ``exp(s^2/2 + a - 1) Phi(-x)`` with ``x = s + (a - 1)/s``. For x > 0 one factor
+    is huge and the other tiny: the scaled complementary error function computes their product.
     """
     safe = np.where(s > 0, s, 1.0)
     margin = (a - 1.0) / safe
@@ -81,30 +81,36 @@ def _log_parts(a: Array, s: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class HingeLink(Link):
-    r"""The unmoderated estimate (Kwok 1999, equation 16).
+    r"""Kwok's unmoderated output (Kwok 1999, equation 16).
 
     .. math:: p(+) = \frac{e^{-[1 - a]_+}}{e^{-[1 - a]_+} + e^{-[1 + a]_+}}
 
-    ``boundary`` as in :class:`KwokLink`.
+    Parameters
+    ----------
+    boundary : float, default=0.0
+        Log-odds where the machine is undecided, as in :class:`KwokLink`.
     """
 
     boundary: float = 0.0
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
-        """``[1 + a]_+ - [1 - a]_+``, which is a plus a clipped to [-1, 1]."""
+        """``[1 + a]_+ - [1 - a]_+``, which equals a plus a clipped to [-1, 1]."""
         return np.asarray(values + np.clip(values, -1.0, 1.0) + self.boundary)
 
 
 @dataclass(frozen=True)
 class ClippedLink(Link):
-    """The decision value clipped to [-1, 1] as a probability, ``(1 + a) / 2``: 0 and 1 are certain.
+    """Probability ``(1 + a) / 2``, with the decision value a clipped to [-1, 1].
 
-    ``boundary`` as in :class:`KwokLink`.
+    Parameters
+    ----------
+    boundary : float, default=0.0
+        Log-odds where the machine is undecided, as in :class:`KwokLink`.
     """
 
     boundary: float = 0.0
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
-        """Infinite from the margin on."""
+        """Log-odds of the clipped values; infinite on and beyond the margin."""
         with np.errstate(divide="ignore"):
             return np.asarray(logit((1.0 + np.clip(values, -1.0, 1.0)) / 2.0) + self.boundary)

@@ -1,4 +1,4 @@
-"""What the posterior says of training points without these points themselves."""
+"""Posterior variance of, and information about, training points that are left out."""
 
 from __future__ import annotations
 
@@ -20,36 +20,45 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["information_across", "leave_one_out_variance", "left_out_variance"]
 
-# Memory of one block of kernel values.
+# Bytes of one block of kernel values.
 BLOCK_BYTES = 2**26
 
 
 def left_out_variance(
     machine: Machine, problem: DualProblem, posterior: Posterior, case: Indices, row: Indices, removed: Array
 ) -> Array:
-    r"""Posterior variance at rows without what leaves together with them.
+    r"""Posterior variance at rows, each left out together with the rest of its case.
 
     .. math:: s_{(-S)}^2(x_i) = V_{ii} + V_{iS} \left( R_S^{-1} - V_{SS} \right)^{-1} V_{Si}
 
-    with V the posterior covariance of the decision values; of a single row :math:`s^2 / (1 - r s^2)`.
-    The curvature of the others is that of the whole solution. Rows that are none of the
-    posterior's points have nothing to take along.
+    where V is the posterior covariance of the decision values and S the rows of the case. For a single row
+    this is :math:`s^2 / (1 - r s^2)`. The curvature of the rows that stay is that of the whole solution.
+    Leaving out a row without curvature changes nothing.
 
     Parameters
     ----------
     machine : Machine
+        Training data and kernel.
     problem : DualProblem
-        One of the machine's.
+        One of the machine's problems.
     posterior : Posterior
-        At its solution.
-    case, row : arrays of shape (n_parts,)
-        What leaves together has the same case, in ascending order.
+        Posterior at the solution of that problem.
+    case : array of shape (n_parts,)
+        Number of the case that each part leaves with, in ascending order.
+    row : array of shape (n_parts,)
+        Row of each part.
     removed : array of shape (n_parts,)
-        Upper bound that leaves with the row.
+        How much of the row's upper bound leaves.
 
     Returns
     -------
     array of shape (n_parts,)
+        Variance at the row of each part, its case left out.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not positive semi-definite on the active points.
     """
     point = problem.group[row]
     variance, present, absent = np.empty(len(row)), np.flatnonzero(point >= 0), np.flatnonzero(point < 0)
@@ -64,7 +73,7 @@ def left_out_variance(
         cross = problem.gram.block(posterior.points, points).T
         half, diagonal = posterior.half_of(cross), problem.gram.diagonal[points]
         found = np.maximum(0.0, diagonal - np.einsum("ij,ij->j", half, half)) / posterior.lam
-        # The curvature that leaves is in proportion to the bound.
+        # As much of a point's curvature leaves as of its bound.
         gone = removed[parts] / problem.bound[points] * np.append(posterior.curvature, 0.0)[active]
         for one in _whole_cases(case[parts], 1):
             leaving = one.start + np.flatnonzero(gone[one] > 0.0)
@@ -78,7 +87,7 @@ def left_out_variance(
 
 
 def _whole_cases(case: Indices, most: int) -> Iterator[slice]:
-    """Slices of ascending case numbers that cut no case in two, of up to ``most`` parts where that goes."""
+    """Slices that hold whole cases, of at most ``most`` parts unless a single case has more."""
     ends = (
         np.append(np.flatnonzero(np.diff(case)) + 1, len(case)) if len(case) else np.empty(0, dtype=np.intp)
     )
@@ -90,14 +99,21 @@ def _whole_cases(case: Indices, most: int) -> Iterator[slice]:
 
 
 def _without(covariance: Array, leaving: Indices, root: Array) -> Array:
-    """What the variances of some values grow by when those that ``leaving`` names say nothing any more.
+    """Increase of the variances of some values when the curvature of some of them is removed.
 
     Parameters
     ----------
     covariance : array of shape (n_values, n_leaving)
+        Posterior covariances of the values with those whose curvature is removed.
     leaving : array of shape (n_leaving,)
+        Places of the latter among the values.
     root : array of shape (n_leaving,)
-        Square roots of their curvatures.
+        Square roots of the curvatures that are removed.
+
+    Returns
+    -------
+    array of shape (n_values,)
+        By how much each variance grows.
     """
     scaled = covariance * root
     values, vectors = eigh(root[:, None] * scaled[leaving], check_finite=False)
@@ -115,33 +131,38 @@ def information_across(
     counted: Array,
     max_rows: int,
 ) -> Array | None:
-    """Information about the rows of each of two halves under the posterior of the other half.
+    """Information about the rows of each of two halves, under the posterior of the other half.
 
-    What one half of the data says of the other is what all of them say of new points, if anything
-    less. Leaving single rows out does not do: after centring, each of few rows in many dimensions
-    is minus the sum of the others, and known by them.
+    What one half of the data says about the other is at most what all data say about new points. Leaving
+    out single rows would not do: if few rows in many dimensions have been centred, each row is minus the
+    sum of the others, and they determine it.
 
     Parameters
     ----------
     machine : Machine
+        Training data and kernel.
     solution : DualSolution
-        Of one of the machine's problems.
+        Solution of one of the machine's problems.
     C : float
-    half, row : arrays of shape (n_parts,)
-        A half, 0 or 1, and a row that is in it, wholly or in part.
+        Penalty of the slack, ``1 / lambda``.
+    half : array of shape (n_parts,)
+        Half that each part is in, 0 or 1.
+    row : array of shape (n_parts,)
+        Row of each part; a row with copies can be in both halves.
     counted : array of shape (n_parts,)
-        Upper bound of what of the row is in the half.
+        How much of the row's upper bound is in the half.
     max_rows : int
-        Of each half's posterior, as in :func:`posterior_of`.
+        Largest number of points of each half's posterior: see
+        :func:`~bayes_svm.probability.posterior.posterior_of`.
 
     Returns
     -------
     array of shape (n_parts,), or None
-        None for a kernel that is not positive semi-definite.
+        Information about the row of each part; None for a kernel that is not positive semi-definite.
     """
     problem = solution.problem
     point, found = problem.group[row], np.empty(len(row))
-    present = point >= 0  # rows of weight 0 are points of their own, of which nothing is known
+    present = point >= 0  # a row of weight 0 is no point of the problem
     for one in (0, 1):
         own, other = np.flatnonzero((half == one) & present), np.flatnonzero((half != one) & present)
         unweighted = np.flatnonzero((half != one) & ~present)
@@ -164,24 +185,27 @@ def information_across(
 def leave_one_out_variance(
     estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Array:
-    r"""Posterior variance of every training point's decision value without the point itself.
+    r"""Posterior variance of the decision value of every training point, the point itself left out.
 
     .. math:: s_{(-i)}^2 = \frac{s_i^2}{1 - r_i s_i^2}
 
-    The curvature of the others is that of the whole solution.
+    The curvature of the other points is that of the whole solution.
 
     Parameters
     ----------
-    estimator : SVC or BayesSVC, fitted or not
+    estimator : SVC or BayesSVC
+        The machine, fitted or not.
     X : array or sparse matrix of shape (n_samples, n_features)
         Training data.
     y : array of shape (n_samples,)
+        Labels.
     sample_weight : array of shape (n_samples,), optional
-        Of a row that stands for several, one copy is left out.
+        How often each row counts. Of a row that counts several times, one copy is left out.
 
     Returns
     -------
     array of shape (n_samples,) or (n_samples, n_classes)
+        The variances; one column per machine if there are several.
 
     Raises
     ------

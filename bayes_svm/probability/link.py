@@ -1,4 +1,4 @@
-"""What a link is, and what it is fitted to."""
+"""Links from decision values to log-odds, and the data that they are fitted to."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["OFFSET", "Link", "LinkData", "Needs", "Sample"]
+__all__ = ["OFFSET_SCALE", "Link", "LinkData", "Needs", "Sample"]
 
-# Scale of the offset's prior where the values alone decide: see offset_scale.
-OFFSET = 2.0
+# Scale of the prior of the sigmoid's offset where the data, not the prior, are to decide: see offset_scale.
+OFFSET_SCALE = 2.0
 
 
 class Needs(Enum):
-    """What a link needs of the posterior of the decision values."""
+    """What a link needs to know of the posterior of the decision values."""
 
     NOTHING = "nothing"
-    # The information that the data add to the prior's, of which a sketch of the posterior knows enough.
+    # The precision that the data add to the prior's; a posterior from a few hundred points is enough.
     INFORMATION = "information"
-    # The posterior variance itself.
+    # The posterior variance.
     VARIANCE = "variance"
 
 
 class Link(ABC):
-    """Log-odds of the positive class, from a decision value and from what the posterior says of it."""
+    """Function from a decision value, and its posterior if needed, to the log-odds of the positive class."""
 
     @abstractmethod
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
@@ -39,16 +39,21 @@ class Link(ABC):
         values : array of shape (n_samples,)
             Decision values.
         reading : array of shape (n_samples,), optional
-            What the link needs of the posterior.
+            What the link needs of the posterior at these points: see :class:`Needs`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Log-odds of the positive class.
         """
 
     @property
     def unmoderated(self) -> Link:
-        """The link without what it reads of the posterior, where it can do without."""
+        """The link that ignores the posterior, if there is one; otherwise the link itself."""
         return self
 
     def moderated(self, log_odds: Array, reading: Array | None) -> Array:
-        """Log-odds from elsewhere, moderated as this link moderates its own."""
+        """Log-odds from another source, moderated as this link moderates its own."""
         return log_odds
 
 
@@ -59,17 +64,17 @@ class Sample:
     Parameters
     ----------
     values : array of shape (n_samples,)
-        Decision values of points that the machine has not seen.
+        Decision values of points that the machine was not trained on.
     positive : array of bool of shape (n_samples,)
-        Which points are of the positive class.
+        Which points belong to the positive class.
     weight : array of shape (n_samples,)
         How often each point counts.
     reading : array of shape (n_samples,), optional
-        What the link needs of the posterior, without what the points say themselves.
-    boundary : float
-        Log-odds where the machine is undecided: 0, or by the ratio of the classes' costs.
-    scale : float
-        How far the log-odds at f = 0 may be from the boundary: see
+        What the link needs of the posterior at each point, the point itself left out.
+    boundary : float, default=0.0
+        Log-odds where the machine is undecided: 0, or the logarithm of the ratio of the classes' costs.
+    scale : float, default=2.0
+        How far the log-odds at f = 0 may be from ``boundary``: see
         :func:`bayes_svm.probability.calibration.offset_scale`.
     """
 
@@ -78,27 +83,27 @@ class Sample:
     weight: Array
     reading: Array | None = None
     boundary: float = 0.0
-    scale: float = OFFSET
+    scale: float = OFFSET_SCALE
 
 
 @dataclass(frozen=True)
 class LinkData:
-    """Left-out decision values of all classes, with what belongs to them.
+    """Left-out decision values of all machines, with labels and weights: what the links are fitted to.
 
     Parameters
     ----------
     values : array of shape (n_samples,) or (n_samples, n_classes)
-        Decision values of points that the machines have not seen.
+        Decision values of points that the machines were not trained on.
     y : array of shape (n_samples,)
-        Class numbers.
+        Class number of each point.
     weight : array of shape (n_samples,)
         How often each point counts.
     reading : array like ``values``, optional
         What the links need of the posterior.
-    scales : sequence of float, optional
-        Of each machine, :func:`bayes_svm.probability.calibration.offset_scale`.
+    scales : list of float, optional
+        :func:`bayes_svm.probability.calibration.offset_scale` of each machine.
     folds : array of shape (n_samples, n_folds), optional
-        How much of each point is in each fold, by which a joint link of several classes is judged.
+        Share of each point in each of the folds by which the joint link of several classes is validated.
     """
 
     values: Array
@@ -109,16 +114,21 @@ class LinkData:
     folds: Array | None = None
 
     def weighted(self, weight: Array) -> LinkData:
-        """The same with other weights."""
+        """The same values with other weights."""
         return replace(self, weight=weight)
 
     def samples(self, class_weight: Array | None = None) -> Iterator[Sample]:
-        """What the link of each machine is fitted to: one of two classes, else one for each class.
+        """What the link of each machine is fitted to.
 
         Parameters
         ----------
         class_weight : array of shape (n_classes,), optional
-            Costs of the classes that the machines were trained with, which say where they are undecided.
+            Costs of the classes that the machines were trained with. They say where a machine is undecided.
+
+        Yields
+        ------
+        Sample
+            One for two classes, otherwise one per class.
         """
         for place, k in enumerate([1] if self.values.ndim == 1 else range(self.values.shape[1])):
             own = self.y == k
@@ -132,10 +142,10 @@ class LinkData:
                 self.weight,
                 None if self.reading is None else column(self.reading, k),
                 boundary,
-                OFFSET if self.scales is None else self.scales[place],
+                OFFSET_SCALE if self.scales is None else self.scales[place],
             )
 
 
 def column(values: Array, k: int) -> Array:
-    """The values of machine k, or all of them where there is one machine."""
+    """Column k, or the values themselves if there is only one machine."""
     return values if values.ndim == 1 else values[:, k]

@@ -1,32 +1,34 @@
-"""The links by their names."""
+"""The table of links by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from bayes_svm.probability.calibration import SigmoidLink, fit_sigmoid
+from bayes_svm.probability.calibration import fit_sigmoid
 from bayes_svm.probability.calibrator import CalibratorLink
 from bayes_svm.probability.dumais import fit_dumais
 from bayes_svm.probability.kwok import ClippedLink, HingeLink, KwokLink
 from bayes_svm.probability.link import Link, LinkData, Needs, Sample
 from bayes_svm.probability.moderated import ModeratedLink
+from bayes_svm.probability.sigmoid import SigmoidLink
 from bayes_svm.utils.types import Array
 
 __all__ = ["LINKS", "LinkKind", "fit_links", "kind_of"]
 
 
 class LinkKind(NamedTuple):
-    """How links of one name are made.
+    """How the links of one name are made.
 
     Parameters
     ----------
     fit : callable
-        From a :class:`Sample` and the smoothing of its targets to the link.
-    needs : Needs
-        What the link needs of the posterior.
-    fitted : bool
-        Whether the left-out values decide anything.
+        Takes a :class:`~bayes_svm.probability.link.Sample` and the smoothing of its targets; returns the
+        link.
+    needs : Needs, default=Needs.NOTHING
+        What the link needs to know of the posterior.
+    fitted : bool, default=True
+        Whether the link depends on the left-out values. False for Kwok's links, which are formulas.
     """
 
     fit: Callable[[Sample, float], Link]
@@ -53,25 +55,30 @@ LINKS = {
 
 
 def kind_of(link: Any) -> LinkKind:
-    """The kind of a link that is given by its name, or as a scikit-learn classifier or regressor."""
+    """The kind of a link that is given by name or as a scikit-learn classifier or regressor."""
     if isinstance(link, str):
         return LINKS[link]
     return LinkKind(lambda sample, _: CalibratorLink.fit(link, sample))
 
 
 def fit_links(link: Any, data: LinkData, smoothing: float, class_weight: Array | None = None) -> list[Link]:
-    """One link for two classes, or one for each of several classes.
+    """Fit one link for two classes, otherwise one per class.
 
     Parameters
     ----------
     link : str or estimator
-        One of :data:`LINKS`, or a scikit-learn classifier or regressor of one feature.
+        A name in :data:`LINKS`, or a scikit-learn classifier or regressor of one feature.
     data : LinkData
-        Left-out decision values.
+        Left-out decision values with labels and weights.
     smoothing : float
-        Of the sigmoid's targets, as in :func:`bayes_svm.probability.calibration.fit_sigmoid`.
+        Smoothing of the sigmoid's targets: see :func:`bayes_svm.probability.calibration.fit_sigmoid`.
     class_weight : array of shape (n_classes,), optional
         Costs of the classes that the machines were trained with.
+
+    Returns
+    -------
+    list of Link
+        The fitted links, in the order of the machines.
     """
     kind = kind_of(link)
     return [kind.fit(sample, smoothing) for sample in data.samples(class_weight)]

@@ -20,34 +20,36 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Posterior", "information_from", "posterior_of"]
 
-# Curvature, relative to the largest, below which a point tells nothing.
+# A point whose curvature is below this share of the largest does not change the posterior.
 NEGLIGIBLE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    r"""Gaussian approximation of the posterior of the weight vector.
+    r"""Gaussian approximation of the posterior distribution of the weight vector.
 
     .. math:: A = \lambda I + \sum_i r_i z_i z_i', \qquad s^2(x) = z(x)' A^{-1} z(x)
               = \frac{1}{\lambda} \left( k(x, x) - k_a' (\lambda R^{-1} + K_{aa})^{-1} k_a \right)
 
-    with :math:`\lambda = 1/C` and a the points with curvature r > 0. This is the full form:
-    far from the data it tends to the prior's ``C k(x, x)``, where the spanned form of the
-    paper (equation 15) tends to 0, certainty.
+    with :math:`\lambda = 1/C`. The index a stands for the active points, those with curvature r > 0.
+
+    This is the full variance. Far from the data it tends to that of the prior, ``C k(x, x)``. The paper's
+    equation 15 is only the part in the span of the data, which tends to 0, certainty, with an rbf kernel.
 
     Parameters
     ----------
     kernel : Kernel
+        The kernel of the machine.
     rows : array or CSR matrix of shape (n_active, n_features)
-        The active points.
+        The active points; empty for a precomputed kernel.
     points : array of shape (n_active,)
         Their numbers among the points of the dual problem.
     numbers : array of shape (n_active,)
-        Their row numbers in the training data, for a precomputed kernel.
+        Their row numbers in the training data, which a precomputed kernel needs.
     curvature : array of shape (n_active,)
-        r, the points' weights multiplied in.
+        Curvature r of each, multiplied by the point's weight.
     lam : float
-        lambda.
+        Precision lambda of the prior.
     """
 
     kernel: Kernel
@@ -66,7 +68,7 @@ class Posterior:
         require_bytes(
             16 * n_active**2,
             f"The posterior of {n_active} points near the margin",
-            "Raise C, so that fewer are, or fit on fewer points.",
+            "Raise C, so that fewer points are near the margin, or fit on fewer points.",
         )
         root = np.sqrt(self.curvature)
         scaled = self.kernel(self.rows, self.rows)
@@ -76,7 +78,7 @@ class Posterior:
         try:
             return np.asarray(cholesky(scaled, lower=True, check_finite=False))
         except np.linalg.LinAlgError:
-            # A lambda below the rounding of the kernel's part: its eigenvalues are at least lambda.
+            # Lambda is smaller than the rounding errors of D K D. The exact eigenvalues are at least lambda.
             values, vectors = eigh(scaled, check_finite=False)
             if values[0] < -INDEFINITE * values[-1]:
                 raise ValueError(self._indefinite) from None
@@ -91,7 +93,7 @@ class Posterior:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the factor, which is made again where it is needed."""
+        """State to pickle, without the Cholesky factor: it is computed again when it is needed."""
         return {name: value for name, value in self.__dict__.items() if name != "_factor"}
 
     @property
@@ -102,7 +104,7 @@ class Posterior:
         return is_definite(self.kernel(self.rows, self.rows))
 
     def explained(self, cross: Array) -> Array:
-        """``k_a' (lambda R^-1 + K_aa)^-1 k_a``: the part of ``k(x, x)`` that the data explain.
+        """Part of ``k(x, x)`` that the data explain, ``k_a' (lambda R^-1 + K_aa)^-1 k_a``.
 
         Parameters
         ----------
@@ -112,35 +114,45 @@ class Posterior:
         Returns
         -------
         array of shape (n_samples,)
+            The explained part for each point, between 0 and ``k(x, x)``.
+
+        Raises
+        ------
+        ValueError
+            If the kernel is not positive semi-definite on the active points.
+        MemoryError
+            If the matrix of the active points does not fit.
         """
         half = self.half_of(cross)
         return np.asarray(np.einsum("ij,ij->j", half, half))
 
     def half_of(self, cross: Array) -> Array:
-        """The vectors whose squared lengths are :meth:`explained`, shape (n_active, n_samples)."""
+        """Vectors whose squared lengths are :meth:`explained`, as columns: shape (n_active, n_samples)."""
         if cross.shape[1] == 0:
             return np.zeros((0, len(cross)))
         scaled = np.sqrt(self.curvature)[:, None] * cross.T
         return np.asarray(solve_triangular(self._factor, scaled, lower=True, check_finite=False))
 
     def variance(self, X: Any, diagonal: Array | None = None) -> Array:
-        """Variance of the decision value at every row of X, in blocks of bounded memory.
+        """Posterior variance of the decision value at each row of X, computed in blocks of bounded memory.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
+            Points to compute the variance at.
         diagonal : array of shape (n_samples,), optional
-            ``k(x, x)``, if known.
+            ``k(x, x)`` of each, if it is known already.
 
         Returns
         -------
         array of shape (n_samples,)
+            The variances, between 0 and ``C k(x, x)``.
         """
         diagonal = self.kernel.diagonal(X) if diagonal is None else diagonal
         return np.asarray(np.maximum(0.0, diagonal - self._explained_at(X)) / self.lam)
 
     def information(self, X: Any, diagonal: Array | None = None) -> Array:
-        """Precision of the decision value at every row of X that the data add to the prior's.
+        """Precision of the decision value that the data add to the prior's, at each row of X.
 
         Parameters
         ----------
@@ -150,7 +162,7 @@ class Posterior:
         Returns
         -------
         array of shape (n_samples,)
-            Infinite where the decision value is known.
+            The information; infinite where the posterior variance is 0.
         """
         diagonal = self.kernel.diagonal(X) if diagonal is None else diagonal
         return information_from(self._explained_at(X), diagonal, self.lam)
@@ -164,17 +176,26 @@ class Posterior:
 
 
 def information_from(explained: Array, diagonal: Array, lam: float) -> Array:
-    r"""Information about decision values.
+    r"""Information about decision values: the precision that the data add to the prior's.
 
     .. math:: \frac{1}{s^2} - \frac{\lambda}{k} = \frac{\lambda e}{k (k - e)}
 
-    with e the part of k(x, x) that the data explain. Unlike the difference of the precisions this
-    has no cancellation where e is small.
+    with k = k(x, x) and e the part of it that the data explain. Unlike the difference of the precisions,
+    the right-hand side has no cancellation where e is small.
 
     Parameters
     ----------
-    explained, diagonal : arrays of shape (n_samples,)
+    explained : array of shape (n_samples,)
+        Explained part e of each point's ``k(x, x)``: see :meth:`Posterior.explained`.
+    diagonal : array of shape (n_samples,)
+        Kernel value ``k(x, x)`` of each point.
     lam : float
+        Precision lambda of the prior.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        The information; infinite where the posterior variance is 0.
     """
     left = np.maximum(diagonal - explained, 0.0)
     known = (left <= 0.0) | (diagonal <= 0.0)
@@ -193,23 +214,30 @@ def posterior_of(
     max_rows: int | None = None,
     bound: Array | None = None,
 ) -> Posterior:
-    """Posterior at a solution; points of negligible curvature are left out.
+    """Posterior of the weight vector at a solution, from the points whose curvature is not negligible.
 
     Parameters
     ----------
     machine : Machine
+        Training data and kernel.
     solution : DualSolution
-        Of one of the machine's problems.
+        Solution of one of the machine's problems.
     C : float
-        ``lambda = 1 / C``; points count with ``bound / C``, their weight.
-    smoothing : {"swish", "softplus"}
-    sharpness : float
-        As in :func:`hinge_curvature`.
+        Penalty of the slack: ``lambda = 1 / C``, and ``bound / C`` is the weight of a point.
+    smoothing : {"swish", "softplus"}, default="swish"
+        How the hinge is smoothed: see :func:`~bayes_svm.probability.curvature.hinge_curvature`.
+    sharpness : float, default=3.0
+        How sharply: see there.
     max_rows : int, optional
-        Keep this many of the active points at most, evenly spaced in the order of
-        :func:`~bayes_svm.leave_one_out.order.content_rank`: a sketch, which knows less.
+        Largest number of active points. If there are more, this many are kept, evenly spaced in the order of
+        :func:`~bayes_svm.leave_one_out.order.content_rank`. The variance of such a sketch is larger.
     bound : array of shape (n_points,), optional
-        The part of the points' bounds that counts, by default all of them.
+        Part of each point's upper bound that counts; all of it by default.
+
+    Returns
+    -------
+    Posterior
+        The posterior, of lambda and the active points.
     """
     problem = solution.problem
     bound = problem.bound if bound is None else bound
@@ -219,7 +247,7 @@ def posterior_of(
     rows = np.flatnonzero(problem.group >= 0)[::-1]
     first_row[problem.group[rows]] = rows
     if max_rows is not None and len(active) > max_rows:
-        # By what the points hold, not in the order of the rows, which is to change nothing.
+        # Choose by the content of the points: the order of the rows must not change the result.
         rank = content_rank(machine)[machine.row_of[first_row[active]]]
         active = active[np.argsort(rank, kind="stable")]
         active = np.sort(active[np.linspace(0, len(active) - 1, max_rows).round().astype(np.intp)])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
-from bayes_svm.probability.calibration import INSEPARABLE, LEAST_MEMBERS
+from bayes_svm.probability.calibration import LEAST_MEMBERS
 from bayes_svm.probability.joint import JointLink, fit_joint
 from bayes_svm.probability.link import Link, LinkData
 from bayes_svm.probability.links import fit_links, kind_of
@@ -20,29 +20,30 @@ from bayes_svm.probability.several import (
     moderated_log_odds,
     winner_log_probabilities,
 )
+from bayes_svm.probability.sigmoid import INSEPARABLE
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.types import Array
 
 __all__ = ["Calibration", "Probabilities"]
 
-# Relative difference of class weights that is rounding.
-EQUAL = 1e-9
+# Class weights that differ by no more than this, relative to the largest, count as equal.
+EQUAL_WEIGHTS = 1e-9
 
 
 @dataclass(frozen=True)
 class Probabilities:
-    """Probabilities of all classes as functions of the decision values.
+    """Fitted map from decision values to the probabilities of all classes.
 
     Parameters
     ----------
     links : list of Link
-        One for two classes, otherwise one for each class.
-    joint : JointLink or None
+        One for two classes, otherwise one per class.
+    joint : JointLink, optional
         The joint link of several classes.
-    winner : bool
-        Whether the most probable class has its own one-versus-rest probability.
+    winner : bool, default=False
+        Whether the most probable class keeps its one-versus-rest probability.
     crossed : array of shape (n_parts, n_classes), optional
-        Log-odds that the joint link gives the parts it was fitted to, each without its own fold.
+        Log-odds at the values that the joint link was fitted to, each by the joint link of the other folds.
     """
 
     links: list[Link]
@@ -51,7 +52,7 @@ class Probabilities:
     crossed: Array | None = None
 
     def logs(self, values: Array, reading: Array | None) -> Array:
-        """Log-probabilities at decision values, shape (n_samples, n_classes).
+        """Log-probabilities of all classes at decision values.
 
         Parameters
         ----------
@@ -59,6 +60,11 @@ class Probabilities:
             Decision values.
         reading : array like ``values``, or None
             What the links need of the posterior.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Logarithms of probabilities that sum to 1.
         """
         if self.joint is not None:
             unmoderated = class_log_odds([link.unmoderated for link in self.links], values, None)
@@ -68,8 +74,8 @@ class Probabilities:
         return winner_log_probabilities(log_odds) if self.winner else log_probabilities(log_odds)
 
     def crossed_proba(self, reading: Array | None) -> Array:
-        """Probabilities of the parts that the joint link was fitted to, each without its own fold."""
-        assert self.crossed is not None  # there is a joint link
+        """Probabilities at the values that the joint link was fitted to, by the links of the other folds."""
+        assert self.crossed is not None  # only called if there is a joint link
         return np.exp(log_probabilities(moderated_log_odds(self.links, self.crossed, reading)))
 
 
@@ -80,13 +86,13 @@ class Calibration:
     Parameters
     ----------
     link : str or estimator
-        One of :data:`bayes_svm.probability.links.LINKS`, or a scikit-learn calibrator.
+        A name in :data:`bayes_svm.probability.links.LINKS`, or a scikit-learn calibrator.
     smoothing : float
-        Of the sigmoid's targets.
+        Smoothing of the sigmoid's targets.
     multiclass : {"joint", "normalise", "winner"}
-        How several classes are put together: see :class:`bayes_svm.BayesSVC`.
+        How the log-odds of several classes become probabilities: see :class:`bayes_svm.BayesSVC`.
     class_weight : array of shape (n_classes,)
-        Costs of the classes.
+        Costs of the classes that the machines were trained with.
     """
 
     link: Any
@@ -95,7 +101,7 @@ class Calibration:
     class_weight: Array
 
     def fit(self, data: LinkData) -> Probabilities:
-        """Probabilities fitted to left-out values."""
+        """Fit the links, and the joint link if there is to be one, to left-out values."""
         links = fit_links(self.link, data, self.smoothing, self.class_weight)
         if len(links) == 1:
             return Probabilities(links)
@@ -105,22 +111,35 @@ class Calibration:
             unmoderated = class_log_odds([link.unmoderated for link in links], data.values, None)
             joint, crossed = fit_joint(unmoderated, data.y, data.weight, data.folds)
             return Probabilities(links, joint, crossed=crossed)
-        equal = bool(np.ptp(self.class_weight) <= EQUAL * self.class_weight.max())
+        equal = bool(np.ptp(self.class_weight) <= EQUAL_WEIGHTS * self.class_weight.max())
         return Probabilities(links, winner=self.multiclass != "normalise" and equal)
 
     def proba_without(self, data: LinkData, share: Array, fitted: Probabilities) -> Array:
-        """Probabilities at the left-out values, fitted to them without a share of each.
+        """Probabilities at left-out values, by links fitted to only a part of these values.
 
-        Where less than three members of a class would be left, they are those of ``fitted``.
+        Parameters
+        ----------
+        data : LinkData
+            Left-out decision values with labels and weights.
+        share : array of shape (n_samples,)
+            Share of each value's weight that the links are not fitted to.
+        fitted : Probabilities
+            Links fitted to all values. They are used if a class would have fewer than three members.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Probabilities at all values.
         """
         if not isinstance(self.link, str) and not has_fit_parameter(self.link, "sample_weight"):
-            share = (share >= 0.5).astype(float)  # it cannot be fitted to a part of a row
+            # Without sample weights the calibrator sees a row whole or not at all.
+            share = (share >= 0.5).astype(float)
         left = data.weighted(data.weight * (1.0 - share))
         copies = np.where(left.weight > 0, copies_of_weight(left.weight), 0.0)
         members = np.bincount(data.y, weights=copies, minlength=len(self.class_weight))
         if members.min() >= LEAST_MEMBERS:
             with warnings.catch_warnings():
-                # Whether values separate the classes, the links fitted to all of them have said.
+                # The links fitted to all values have already warned.
                 warnings.filterwarnings("ignore", re.escape(INSEPARABLE))
                 fitted = self.fit(left)
         return np.exp(fitted.logs(data.values, data.reading))

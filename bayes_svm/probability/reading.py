@@ -1,4 +1,4 @@
-"""What links read of the posterior: of training rows without themselves, and of new points."""
+"""What links need of the posterior: at training rows that are left out, and at new points."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["READERS", "Reader", "reader_of"]
 
-# Active points that a posterior keeps of which the information is read. 256 points are enough: only the
-# order of magnitude matters.
+# Points of the posterior from which the information is computed. 256 are enough: only the order of
+# magnitude matters.
 SKETCH = 256
 
 
 class Reader(NamedTuple):
-    """How one quantity is read of the posterior.
+    """How to read one quantity, the variance or the information, off the posterior.
 
     Parameters
     ----------
     left_out : callable
-        From the machine, one of its solutions, C, what leaves together, and the numbers of the groups (or
-        None): the posterior for new points, and the quantity of each training row without the row itself.
-        None for a kernel that has no such posterior.
+        Takes the machine, one of its solutions, C, what leaves together, and the group numbers of the rows
+        or None. Returns the posterior to read at new points, and the quantity at each training row with the
+        row left out. Returns None if the kernel is not positive semi-definite.
     at : callable
-        From that posterior, new points and their ``k(x, x)``: their quantity.
+        Takes that posterior, new points and their ``k(x, x)``. Returns the quantity at these points.
     """
 
     left_out: Callable[
@@ -45,7 +45,7 @@ class Reader(NamedTuple):
 def _variance(
     machine: Machine, solution: DualSolution, C: float, leaving: Leaving, groups: Indices | None
 ) -> tuple[Posterior, Array] | None:
-    """Posterior variance of the rows without what leaves together with them."""
+    """Posterior variance at each row, left out together with the rest of its case."""
     posterior = posterior_of(machine, solution, C)
     found = left_out_variance(
         machine, solution.problem, posterior, leaving.case, leaving.part_row, leaving.removed
@@ -56,7 +56,7 @@ def _variance(
 def _information(
     machine: Machine, solution: DualSolution, C: float, leaving: Leaving, groups: Indices | None
 ) -> tuple[Posterior, Array] | None:
-    """Information about the rows under the posterior of the half of the data that they are not in."""
+    """Information about each row under the posterior of the half of the data that it is not in."""
     posterior = posterior_of(machine, solution, C, max_rows=SKETCH)
     if not posterior.definite:
         return None
@@ -70,7 +70,7 @@ def _information(
 
 
 def _of_rows(machine: Machine, away: Leaving, found: Array, at: Callable[[Any], Array]) -> Array:
-    """What is read of each row, from what is read of the parts; a row of no part is a new point."""
+    """Values of the rows from those of the parts; a row that is in no part is read like a new point."""
     absent, whole = away.kind < 0, np.zeros(len(machine.y))
     whole[absent] = at(machine.X[absent])
     return away.row_means(found, whole)
@@ -83,12 +83,25 @@ READERS = {
 
 
 def reader_of(link: Any, machine: Machine) -> Reader | None:
-    """How to read what a link needs; None where it needs nothing, or there is nothing to read.
+    """How to read what a link needs of the posterior.
+
+    Parameters
+    ----------
+    link : str or estimator
+        A name in :data:`bayes_svm.probability.links.LINKS`, or a scikit-learn calibrator.
+    machine : Machine
+        The training data; its kernel decides whether there is something to read.
+
+    Returns
+    -------
+    Reader or None
+        None if the link needs nothing, or needs the information and the kernel tells no distance from the
+        data: a linear, a precomputed, or one that is not positive semi-definite.
 
     Raises
     ------
     ValueError
-        If the link needs the posterior variance, and the kernel is precomputed.
+        If the link needs the posterior variance and the kernel is precomputed.
     """
     needs, kernel = kind_of(link).needs, machine.kernel
     if needs is Needs.VARIANCE and kernel.precomputed:
@@ -96,6 +109,6 @@ def reader_of(link: Any, machine: Machine) -> Reader | None:
             f"link={link!r} needs k(x, x) of new points, which a precomputed kernel does not hold: "
             "use link='sigmoid', or a callable kernel."
         )
-    # The values of a linear machine are as uncertain as they are large, all along a ray.
+    # Along a ray the standard deviation of a linear machine's decision value grows as the value itself.
     tells_distance = machine.convex and kernel.tells_distance
     return None if needs is Needs.INFORMATION and not tells_distance else READERS.get(needs)

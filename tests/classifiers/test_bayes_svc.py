@@ -21,10 +21,10 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
-from bayes_svm.probability.calibration import SigmoidLink
 from bayes_svm.probability.kwok import KwokLink
 from bayes_svm.probability.moderated import ModeratedLink
 from bayes_svm.probability.several import log_probabilities
+from bayes_svm.probability.sigmoid import SigmoidLink
 
 
 @pytest.fixture(scope="module", params=["linear", "rbf", "poly"])

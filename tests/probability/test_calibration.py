@@ -8,8 +8,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from bayes_svm import BayesSVC
-from bayes_svm.probability.calibration import SigmoidLink, fit_sigmoid, offset_scale
+from bayes_svm.probability.calibration import fit_sigmoid, offset_scale
 from bayes_svm.probability.dumais import fit_dumais
+from bayes_svm.probability.sigmoid import SigmoidLink
 
 random = np.random.default_rng(1)
 POSITIVE = random.random(90) < 0.3

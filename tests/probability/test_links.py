@@ -11,12 +11,13 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from bayes_svm.probability.calibration import SigmoidLink, fit_sigmoid
+from bayes_svm.probability.calibration import fit_sigmoid
 from bayes_svm.probability.kwok import KwokLink
 from bayes_svm.probability.link import LinkData, Needs
 from bayes_svm.probability.links import fit_links, kind_of
 from bayes_svm.probability.moderated import ModeratedLink
 from bayes_svm.probability.several import class_log_odds, log_probabilities, normalised_log_odds
+from bayes_svm.probability.sigmoid import SigmoidLink
 
 random = np.random.default_rng(0)
 POSITIVE = random.random(80) < 0.4
