@@ -233,9 +233,13 @@ def evidence_or_refusal(svc, features):
         (
             lambda: BayesSVC(leave_out=[1, 2]).fit(X, Y),
             ValueError,
-            r"leave_out\[0\] is no pair of row numbers",
+            r"leave_out\[0\] is not a pair",
         ),
-        (lambda: leave_one_out(SVC(), X, Y, cv=[1, 2]), ValueError, r"cv\[0\] is no pair of row numbers"),
+        (
+            lambda: leave_one_out(SVC(), X, Y, cv=[1, 2]),
+            ValueError,
+            r"cv\[0\] is not a pair",
+        ),
         (
             lambda: BayesSVC(class_weight={1: "a"}).fit(X, Y),
             ValueError,

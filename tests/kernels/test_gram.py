@@ -12,7 +12,7 @@ from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.dual import working_set
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.solution import solve
-from bayes_svm.dual.working_set import descend
+from bayes_svm.dual.working_set import lower_violation
 from bayes_svm.kernels import gram as kernel_matrix
 from bayes_svm.kernels.gram import KernelMatrix
 from bayes_svm.kernels.kernel import Kernel
@@ -152,7 +152,7 @@ def test_the_working_set_ends_where_no_pair_violates_optimality(make, C):
     problem = machine.problem(0)
     beta = np.zeros(len(problem.label))
     gradient = -problem.label
-    violation, steps = descend(problem, beta, gradient, 1e-4, 10**6)
+    violation, steps = lower_violation(problem, beta, gradient, 1e-4, 10**6)
     assert violation <= 1e-4
     assert 0 < steps < 10**6
     assert beta.sum() == pytest.approx(0, abs=1e-9 * C)
@@ -166,7 +166,7 @@ def test_the_working_set_stops_after_the_allowed_moves():
     machine, _ = machine_of(SVC(C=10.0, gamma=0.5), X, Y)
     problem = machine.problem(0)
     gradient = -problem.label
-    violation, steps = descend(problem, np.zeros(200), gradient, 1e-6, 7)
+    violation, steps = lower_violation(problem, np.zeros(200), gradient, 1e-6, 7)
     assert (steps, violation > 1e-6) == (7, True)
 
 
