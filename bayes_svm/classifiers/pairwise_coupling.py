@@ -55,7 +55,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
     where :math:`r_{ij}` is the probability of class i by the classifier of classes i and j, clipped to
     ``[1e-7, 1 - 1e-7]`` (log-odds of 16.1). This is the second method of Wu, Lin and Weng: one system of
-    linear equations per point. With two classes the probabilities are those of the only classifier, unchanged.
+    linear equations per point. With two classes the only classifier's probabilities are returned unchanged.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
-            Training data. For an estimator with a precomputed kernel, the square matrix of kernel values; each
-            pair is given its part.
+            Training data. For an estimator with a precomputed kernel, the square matrix of kernel values, of
+            which each pair is given its part.
         y : array of shape (n_samples,)
             Labels.
         sample_weight : array of shape (n_samples,), optional
@@ -160,8 +160,8 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         TypeError
             If the estimator is a class, not an instance.
         ValueError
-            For fewer than two classes, for an estimator without ``predict_proba``, and if the estimator refuses
-            a pair, as BayesSVC does if a class has one member.
+            For fewer than two classes, for an estimator without ``predict_proba``, and if the estimator
+            refuses a pair, as BayesSVC does if a class has one member.
         MemoryError
             If the pairwise probabilities of the training points do not fit.
         """
@@ -327,8 +327,8 @@ def couple(first: Array, n_classes: int) -> Array:
     .. math:: \begin{pmatrix} Q & e \\ e' & 0 \end{pmatrix} \begin{pmatrix} p \\ b \end{pmatrix} =
               \begin{pmatrix} 0 \\ 1 \end{pmatrix}
 
-    with :math:`Q_{ii} = \sum_{s \ne i} r_{si}^2` and :math:`Q_{ij} = -r_{ji} r_{ij}`. The solution p minimises
-    :math:`p' Q p` subject to :math:`\sum_i p_i = 1`, and has no negative entries.
+    with :math:`Q_{ii} = \sum_{s \ne i} r_{si}^2` and :math:`Q_{ij} = -r_{ji} r_{ij}`. The solution p
+    minimises :math:`p' Q p` subject to :math:`\sum_i p_i = 1`, and has no negative entries.
 
     Parameters
     ----------

@@ -23,9 +23,9 @@ class SVCPredictions(SVCParameters):
     def decision_function(self, X: Any) -> Array:
         """Decision values ``f(x) = sum_i y_i alpha_i k(x_i, x) + b``.
 
-        With more than two classes the machines' decision values are not on one scale, and the largest need not
-        belong to the most probable class. The values returned are therefore log-odds of the classes, with the
-        class weights as prior odds. The class with the largest is the one that ``predict`` returns.
+        With more than two classes the machines' decision values are not on one scale, and the largest need
+        not belong to the most probable class. The values returned are therefore log-odds of the classes, with
+        the class weights as prior odds. The class with the largest is the one that ``predict`` returns.
 
         Parameters
         ----------
@@ -35,8 +35,8 @@ class SVCPredictions(SVCParameters):
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
-            For two classes ``f(x)``, positive for ``classes_[1]``; otherwise the log-odds of each class against
-            the rest.
+            For two classes ``f(x)``, positive for ``classes_[1]``; otherwise the log-odds of each class
+            against the rest.
         """
         X = self._checked(X)
         if len(self.classes_) == 2:

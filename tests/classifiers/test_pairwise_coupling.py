@@ -20,7 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from _data import three_classes
 from bayes_svm import BayesSVC, BayesSVCSearch, PairwiseCouplingClassifier, RejectOptionClassifier
 from bayes_svm.classifiers import pairwise_coupling as module
-from bayes_svm.classifiers.pairwise_coupling import LEAST_PROBABILITY, couple
+from bayes_svm.classifiers.pairwise_coupling import LEAST_PROBABILITY as LEAST
+from bayes_svm.classifiers.pairwise_coupling import couple
 
 X, Y = three_classes(60)
 
@@ -103,21 +104,13 @@ def test_extremes_stay_probabilities(n_classes):
         assert (p < 1).all()
         np.testing.assert_allclose(p.sum(axis=1), 1)
     np.testing.assert_array_equal(couple(ordered, n_classes).argmax(axis=1), 0)
-    np.testing.assert_array_equal(
-        couple(ordered, n_classes), couple(ordered - LEAST_PROBABILITY / 2, n_classes)
-    )
+    np.testing.assert_array_equal(couple(ordered, n_classes), couple(ordered - LEAST / 2, n_classes))
 
 
 def test_rare_classes_are_exact_to_their_last_digits():
     """Classes of probability 1e-7: beside mpmath, at whose precision nothing is lost."""
     mpmath = pytest.importorskip("mpmath")
-    first = np.array(
-        [
-            [1 - LEAST_PROBABILITY, 1 - LEAST_PROBABILITY, 0.3],
-            [LEAST_PROBABILITY, 0.4, 1 - LEAST_PROBABILITY],
-            [LEAST_PROBABILITY, LEAST_PROBABILITY, LEAST_PROBABILITY],
-        ]
-    )
+    first = np.array([[1 - LEAST, 1 - LEAST, 0.3], [LEAST, 0.4, 1 - LEAST], [LEAST, LEAST, LEAST]])
     for row, p in zip(first, couple(first, 3), strict=True):
         with mpmath.workdps(50):
             r = mpmath.matrix(3, 3)

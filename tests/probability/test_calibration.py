@@ -1,120 +1,144 @@
+"""The sigmoid's fit, beside general optimisers and scikit-learn's own; the prior of its offset."""
+
 import warnings
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from scipy import sparse
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logit
+from sklearn.calibration import _SigmoidCalibration
+from sklearn.exceptions import ConvergenceWarning
 
+from _values import POSITIVE, VALUES, WEIGHT
 from bayes_svm import BayesSVC
 from bayes_svm.probability.calibration import fit_sigmoid, offset_scale
-from bayes_svm.probability.dumais import fit_dumais
-from bayes_svm.probability.sigmoid import SigmoidLink
 
-random = np.random.default_rng(1)
-POSITIVE = random.random(90) < 0.3
-VALUES = 40.0 + 0.01 * (np.where(POSITIVE, 1.0, -1.0) + random.normal(size=90))  # far from centred and scaled
-WEIGHT = random.choice([0.5, 1.0, 2.0], size=90)
+random = np.random.default_rng(0)
 
 
-MANY = 1e5 * WEIGHT  # the prior of the slope counts for nothing
+def targets(positive, weight, h):
+    n_positive, n_negative = weight[positive].sum(), weight[~positive].sum()
+    return np.where(positive, (n_positive + h) / (n_positive + 2 * h), h / (n_negative + 2 * h))
 
 
-@pytest.fixture(scope="module")
-def glm():
-    n_positive, n_negative = MANY[POSITIVE].sum(), MANY[~POSITIVE].sum()
-    target = np.where(POSITIVE, (n_positive + 0.25) / (n_positive + 0.5), 0.25 / (n_negative + 0.5))
-    design = sm.add_constant((VALUES - 40.0) / 0.01)
-    return sm.GLM(target, design, family=sm.families.Binomial(), var_weights=MANY).fit(tol=1e-14)
+def spread(values, weight):
+    """Standard deviation of the repeated values, a twentieth on either side drawn in where beyond 2."""
+    if np.all(weight == np.round(weight)):
+        repeated = np.sort(np.repeat(values, weight.astype(int)))
+    else:
+        repeated = np.sort(np.repeat(values, np.round(2 * weight).astype(int)))
+    cut = int(np.floor(0.05 * len(repeated)))
+    return np.clip(repeated, min(repeated[cut], -2.0), max(repeated[-1 - cut], 2.0)).std()
 
 
-def test_standard_errors_are_those_of_a_generalised_linear_model(glm):
-    link = fit_sigmoid((VALUES - 40.0) / 0.01, POSITIVE, MANY, 0.25)
-    np.testing.assert_allclose([link.offset, link.slope], glm.params, rtol=1e-4)
-    np.testing.assert_allclose(link.standard_errors[::-1], glm.bse, rtol=1e-4)
-    assert link.covariance[1] == pytest.approx(glm.cov_params()[0, 1], rel=1e-4)
+def penalised(slope, offset, values, target, weight, boundary=0.0):
+    score = slope * values + offset
+    prior = np.log(slope * spread(values, weight)) ** 2 / (2 * np.log(2) ** 2)
+    prior += 0.0 if boundary is None else np.log1p((offset - boundary) ** 2 / 4)
+    return weight @ (np.logaddexp(0, score) - target * score) + prior
 
 
-def test_the_band_is_that_of_a_generalised_linear_model_in_any_units(glm):
-    link = fit_sigmoid(VALUES, POSITIVE, MANY, 0.25)
-    at = np.linspace(*(np.array([link.low, link.high]) - 40.0) / 0.01, 9)
-    frame = glm.get_prediction(sm.add_constant(at)).summary_frame(alpha=0.1)
-    low, high = link.band(40.0 + 0.01 * at, level=0.9)
-    np.testing.assert_allclose(low, frame["mean_ci_lower"], rtol=1e-4)
-    np.testing.assert_allclose(high, frame["mean_ci_upper"], rtol=1e-4)
-
-
-def test_the_prior_counts_in_the_standard_errors():
-    """Of two values that separate nothing is known but the prior: a factor of two, up or down."""
-    link = fit_sigmoid(
-        np.array([-1.0, 1.0, -1.0, 1.0, -1.0, 1.0]), np.tile([False, True], 3), np.full(6, 1e-3), 0.1
+@pytest.mark.parametrize("boundary", [None, 0.0, -3.0, 40.0])
+@pytest.mark.parametrize("smoothing", [0.1, 0.5, 1.0, 5.0])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_the_sigmoid_is_the_most_probable_on_the_smoothed_targets(size, smoothing, boundary):
+    link = fit_sigmoid(size * VALUES, POSITIVE, WEIGHT, smoothing, boundary)
+    arguments = size * VALUES, targets(POSITIVE, WEIGHT, smoothing), WEIGHT, boundary
+    best = minimize(
+        lambda p: penalised(np.exp(p[0]) / size, p[1], *arguments), [0.0, 0.0], method="BFGS", tol=1e-9
     )
-    assert link.slope == pytest.approx(1.0, rel=0.01)
-    assert link.standard_errors[0] == pytest.approx(np.log(2.0), rel=0.01)
+    np.testing.assert_allclose([link.slope * size, link.offset], [np.exp(best.x[0]), best.x[1]], atol=1e-5)
+    assert penalised(link.slope, link.offset, *arguments) <= best.fun * (1 + 1e-12)
 
 
-def test_more_data_make_the_band_narrower():
-    once = fit_sigmoid(VALUES, POSITIVE, WEIGHT, 0.25)
-    often = fit_sigmoid(VALUES, POSITIVE, 100 * WEIGHT, 0.25)
-    width = [np.subtract(*link.band(VALUES)[::-1]) for link in (once, often)]
-    assert np.all(width[1] < 0.2 * width[0])
+def test_values_most_of_which_are_equal_give_no_certainty():
+    """Of discrete data: all others are -1, and the few that are not are the spread."""
+    values = np.append(np.full(95, -1.0), [-1.0, -1.0, 0.9, -0.97, -1.02])
+    positive = np.arange(100) >= 95
+    link = fit_sigmoid(values, positive, np.ones(100), 0.1)
+    assert link.slope < 10.0
+    assert 0.05 < expit(link.log_odds(np.array([0.0])))[0] < 0.95
 
 
-def test_the_band_refuses_a_level_that_is_none():
-    with pytest.raises(ValueError, match="level=95 is not between 0 and 1"):
-        SigmoidLink(1.0, 0.0).band(VALUES, level=95)
+def test_of_two_optima_the_more_probable_one_is_found():
+    """A few rows of a far boundary: near it, or where the rows are, and nowhere between."""
+    values, positive = np.array([9.0, 9.5, 10.5, 11.0, 10.0, 10.1]), np.arange(6) % 2 > 0
+    weight = np.full(6, 0.3)
+    link = fit_sigmoid(values, positive, weight, 0.1)
+    target = targets(positive, weight, 0.1)
+    grid = np.stack(np.meshgrid(np.exp(np.linspace(-3, 3, 121)), np.linspace(-40, 10, 501)), -1).reshape(
+        -1, 2
+    )
+    lowest = min(penalised(*one, values, target, weight) for one in grid)
+    assert penalised(link.slope, link.offset, values, target, weight) <= lowest
 
 
-def regularised_squares(slope, offset, penalty):
-    return 0.5 * WEIGHT @ (expit(slope * VALUES + offset) - POSITIVE) ** 2 + penalty * slope**2
+def test_many_values_leave_nothing_of_the_priors():
+    """Platt's own fit, as scikit-learn has it, within its tolerance."""
+    values, positive = np.tile(VALUES, 2000), np.tile(POSITIVE, 2000)
+    theirs = _SigmoidCalibration().fit(values, positive.astype(int))
+    ours = fit_sigmoid(values, positive, np.ones(len(values)), 1.0)
+    np.testing.assert_allclose([ours.slope, ours.offset], [-theirs.a_, -theirs.b_], atol=1e-3)
 
 
-def test_dumais_sigmoid_minimises_its_squares_for_one_of_the_penalties():
-    link = fit_dumais(VALUES, POSITIVE, WEIGHT)
-    gaps = []
-    for penalty in 10.0 ** np.arange(-6, 4):
-        found = regularised_squares(link.slope, link.offset, penalty)
-        best = minimize(
-            lambda p, kappa=penalty: regularised_squares(p[0], p[1] - p[0] * 40.0, kappa),
-            [link.slope, link.offset + link.slope * 40.0],
-            method="Nelder-Mead",
-            options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 4000, "maxfev": 8000},
-        )
-        gaps.append(found - best.fun)
-    assert min(gaps) < 1e-7
+@pytest.mark.parametrize("n", [6, 60, 600])
+def test_values_that_separate_give_a_slope_that_grows_with_their_number(n):
+    """A standard deviation is worth e^1 a priori; n values that separate are worth more the more they are."""
+    values = np.tile([1.0, -1.0], n // 2)
+    slopes = [fit_sigmoid(values, values > 0, np.full(n, times), 0.1).slope for times in (1.0, 10.0)]
+    assert 1.0 < slopes[0] < slopes[1] < 12.0
 
 
-@pytest.mark.parametrize("members", [1, 2])
-def test_dumais_sigmoid_of_a_tiny_class(members):
-    positive = np.arange(30) < members
-    link = fit_dumais(np.where(positive, 1.0, -1.0) + 0.1 * random.normal(size=30), positive, np.ones(30))
-    assert link.slope > 0
-    assert np.isfinite(link.offset)
+def test_one_far_value_does_not_break_the_fit():
+    values = VALUES.copy()
+    values[POSITIVE.argmax()] = 1e8
+    plain, link = (fit_sigmoid(one, POSITIVE, np.ones(80), 0.5) for one in (VALUES, values))
+    assert link.slope == pytest.approx(plain.slope, rel=0.2)
+    assert link.offset == pytest.approx(plain.offset, abs=0.2)
 
 
-@pytest.mark.parametrize("fit", [lambda *a: fit_sigmoid(*a, 0.25), fit_dumais], ids=["sigmoid", "dumais"])
-def test_values_that_do_not_differ_give_the_prior(fit):
-    with pytest.warns(UserWarning, match="hardly differ from the class prior"):
-        link = fit(np.full(90, 3.0), POSITIVE, WEIGHT)
+@pytest.mark.parametrize("values", [np.zeros(80), np.full(80, 3.3)])
+def test_values_that_do_not_differ_give_the_prior_and_a_warning(values):
+    with pytest.warns(
+        UserWarning, match="do not separate the classes: the probabilities hardly differ from the"
+    ):
+        link = fit_sigmoid(values, POSITIVE, WEIGHT, 0.5)
+    prior = np.average(POSITIVE, weights=WEIGHT)
+    assert (link.slope, link.offset) == (0.0, pytest.approx(logit(prior)))
+
+
+def test_values_that_rank_the_wrong_way_give_a_small_slope_and_a_warning():
+    with pytest.warns(UserWarning, match="do not separate the classes"):
+        link = fit_sigmoid(-VALUES, POSITIVE, WEIGHT, 0.5)
+    assert 0.0 < link.slope * VALUES.std() < 0.3
+    assert np.average(expit(link.log_odds(-VALUES)), weights=WEIGHT) == pytest.approx(
+        np.average(POSITIVE, weights=WEIGHT), abs=1.0 / WEIGHT.sum()
+    )
+
+
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")  # they are noise
+@pytest.mark.parametrize("seed", range(20))
+def test_the_slope_is_never_negative(seed):
+    noise = np.random.default_rng(seed).normal(size=80)
+    assert fit_sigmoid(noise, POSITIVE, WEIGHT, 0.5).slope > 0
+
+
+def test_weights_are_repeated_rows():
+    weight = random.integers(0, 4, size=80)
+    weighted = fit_sigmoid(VALUES, POSITIVE, weight.astype(float), 0.5)
+    repeated = fit_sigmoid(np.repeat(VALUES, weight), np.repeat(POSITIVE, weight), np.ones(weight.sum()), 0.5)
     np.testing.assert_allclose(
-        expit(link.log_odds(np.array([-1e3, 0.0, 1e3]))), np.average(POSITIVE, weights=WEIGHT)
+        [weighted.slope, weighted.offset], [repeated.slope, repeated.offset], rtol=1e-8
     )
 
 
-def test_dumais_sigmoid_of_values_that_rank_the_wrong_way_is_the_prior():
-    with pytest.warns(UserWarning, match="hardly differ from the class prior"):
-        link = fit_dumais(-VALUES, POSITIVE, WEIGHT)
-    assert link.slope == 0.0
-
-
-def test_dumais_folds_count_weights_as_repeated_rows_in_any_order():
-    weight = random.integers(0, 4, size=90)
-    rows = random.permutation(np.repeat(np.arange(90), weight))
-    weighted = fit_dumais(VALUES, POSITIVE, weight.astype(float))
-    repeated = fit_dumais(VALUES[rows], POSITIVE[rows], np.ones(len(rows)))
-    assert weighted.slope == pytest.approx(repeated.slope, rel=1e-4)
-    assert weighted.offset == pytest.approx(repeated.offset, rel=1e-4)
+def test_a_fit_that_does_not_end_says_so(monkeypatch):
+    monkeypatch.setattr(
+        "bayes_svm.probability.calibration.expit", lambda score: np.full_like(score, 0.1) + 0.8 * POSITIVE
+    )
+    with pytest.warns(ConvergenceWarning, match="did not converge: raise smoothing"):
+        fit_sigmoid(VALUES, POSITIVE, np.ones(80), 0.5)
 
 
 @pytest.mark.parametrize("weight", [1e3, 1e6, 1e9])
