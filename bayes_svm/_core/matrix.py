@@ -13,7 +13,6 @@ __all__ = [
     "mirror_lower",
     "smallest_of_rows",
     "sum_of_rows",
-    "sums_of_rows",
 ]
 
 

@@ -582,5 +582,5 @@ def test_a_truncated_variance_of_several_classes_has_their_columns():
 
 def test_a_tolerance_below_0_is_refused():
     X, y = noisy()
-    with pytest.raises(ValueError, match="tolerance=-1.0 must be at least 0"):
+    with pytest.raises(ValueError, match=r"tolerance=-1\.0 must be at least 0"):
         BayesSVC().fit(X, y).posterior_variance(X, tolerance=-1.0)
