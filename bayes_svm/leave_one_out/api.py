@@ -180,7 +180,7 @@ def _check_options(machine: Machine, wanted: Wanted, at: Any, groups: Any, cv: A
         raise ValueError(
             f"method={wanted.method!r} leaves out single points only: at=, groups= and cv= need 'path'."
         )
-    if wanted.method in ("certified", "warm") and machine.n_null:
+    if wanted.method in ("certified", "warm") and machine.gram.n_null:
         raise ValueError(f"method={wanted.method!r} needs an intercept that is not regularised: use 'path'.")
 
 
