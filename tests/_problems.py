@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 
 EXACT = ("unchanged", "path", "re-trained")
 

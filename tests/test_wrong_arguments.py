@@ -42,10 +42,10 @@ OF_AN_ESTIMATOR = {
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (None, "estimator=None is no scikit-learn estimator: give one"),
-        ("SVC", "estimator='SVC' is no scikit-learn estimator"),
-        (SVC, r"estimator is the class SVC: give an instance, SVC\(\) say"),
-        (BayesSVC, r"estimator is the class BayesSVC: give an instance, BayesSVC\(\) say"),
+        (None, "estimator=None is not a scikit-learn estimator: give one"),
+        ("SVC", "estimator='SVC' is not a scikit-learn estimator"),
+        (SVC, r"estimator is the class SVC: give an instance, such as SVC\(\)"),
+        (BayesSVC, r"estimator is the class BayesSVC: give an instance, such as BayesSVC\(\)"),
     ],
 )
 def test_what_is_no_estimator(call, estimator, message):
@@ -139,7 +139,7 @@ def test_kernels_that_return_no_matrix_of_numbers(kernel, message):
 
 
 def test_a_kernel_of_a_gaussian_process_takes_no_sparse_rows():
-    message = r"takes no sparse X: give X.toarray\(\), or name the kernel, kernel=\"rbf\" say"
+    message = r"takes no sparse X: give X.toarray\(\), or a kernel by name, for example kernel=\"rbf\""
     with pytest.raises(ValueError, match=message):
         BayesSVC(kernel=RBF()).fit(sparse.csr_matrix(X), Y)
     fitted = BayesSVC(kernel=RBF()).fit(X, Y)
@@ -149,7 +149,7 @@ def test_a_kernel_of_a_gaussian_process_takes_no_sparse_rows():
 
 @pytest.mark.parametrize("call", [BayesSVC(), MultivariateSVC(), MultivariateSVC(kernel="rbf")], ids=str)
 def test_features_whose_squares_leave_double_precision(call):
-    with pytest.raises(ValueError, match=r"features of up to .*e\+160.*StandardScaler"):
+    with pytest.raises(ValueError, match=r"largest feature in X is .*e\+160.*StandardScaler"):
         call.fit(X * 1e160, Y)
 
 
@@ -233,13 +233,17 @@ def evidence_or_refusal(svc, features):
         (
             lambda: BayesSVC(leave_out=[1, 2]).fit(X, Y),
             ValueError,
-            r"leave_out\[0\] is no pair of row numbers",
+            r"leave_out\[0\] is not a pair",
         ),
-        (lambda: leave_one_out(SVC(), X, Y, cv=[1, 2]), ValueError, r"cv\[0\] is no pair of row numbers"),
+        (
+            lambda: leave_one_out(SVC(), X, Y, cv=[1, 2]),
+            ValueError,
+            r"cv\[0\] is not a pair",
+        ),
         (
             lambda: BayesSVC(class_weight={1: "a"}).fit(X, Y),
             ValueError,
-            r"class_weight\[1\]='a' is no weight",
+            r"class_weight\[1\]='a' is not a weight",
         ),
     ],
 )

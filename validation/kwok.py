@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from bayes_svm import BayesSVC
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, solve
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.kwok import ClippedLink, HingeLink, KwokLink
 from bayes_svm.probability.posterior import Posterior, posterior_of
 from validation._common import Page, parse, parser_for, table

@@ -23,8 +23,9 @@ from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
 from bayes_svm import MultivariateSVC, leave_one_out
+from bayes_svm.multivariate.contingency import AtKLoss
 from bayes_svm.multivariate.cutting_plane import minimise
-from bayes_svm.multivariate.losses import AtKLoss, loss_of
+from bayes_svm.multivariate.losses import loss_of
 from bayes_svm.multivariate.products import LinearProducts
 from validation._common import Page, parse, parser_for, table
 from validation._common import progress as say

@@ -17,7 +17,7 @@ from sklearn.preprocessing import normalize
 
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import solve
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out import read_machine
 from bayes_svm.leave_one_out.cases import rows_alone
 from bayes_svm.leave_one_out.estimates import doubtful_rows

@@ -5,24 +5,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["Removals"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
-
 
 class Removals(NamedTuple):
-    """Cases of leaving out, each a set of points and what is left of their upper bounds.
+    """Cases of leaving out, each a set of points with the upper bounds that they keep.
 
-    Parameters
+    Attributes
     ----------
     start : array of shape (n_cases + 1,)
         Case k has the members ``start[k]`` to ``start[k + 1] - 1``, at least one.
     points : array of shape (n_members,)
-        The point that each member is; each point occurs once in a case.
+        The point that each member is. A point occurs at most once in a case.
     rest : array of shape (n_members,)
         Upper bound that the point keeps: 0 where nothing of it is left.
     """
@@ -33,7 +30,7 @@ class Removals(NamedTuple):
 
     @classmethod
     def of_points(cls, points: Indices, rest: Array) -> Removals:
-        """Every point a case of its own."""
+        """Make every point a case of its own."""
         return cls(np.arange(len(points) + 1), points, rest)
 
     @property
@@ -54,7 +51,7 @@ class Removals(NamedTuple):
         return np.repeat(np.arange(self.n_cases), np.diff(self.start))
 
     def members(self, cases: Indices) -> Indices:
-        """Member numbers of some cases, in the order of these."""
+        """Numbers of the members of some cases, case by case."""
         if self.single:
             return cases
         sizes = self.start[cases + 1] - self.start[cases]
@@ -72,13 +69,13 @@ class Removals(NamedTuple):
         )
 
     def any_member(self, mask: Mask) -> Mask:
-        """Which cases have a member that ``mask`` holds for."""
+        """Which cases have a member for which ``mask`` is true."""
         if self.single:
             return mask
         return np.bincount(self.case, weights=mask, minlength=self.n_cases) > 0
 
     def bounds(self, bound: Array, case: int) -> Array:
-        """Upper bounds of alpha in the problem that one case leaves, given those of the whole problem."""
+        """Upper bounds of alpha in the problem without one case, given those of the whole problem."""
         members = slice(self.start[case], self.start[case + 1])
         bound = bound.copy()
         bound[self.points[members]] = self.rest[members]

@@ -11,12 +11,16 @@ import numpy as np
 
 from bayes_svm._core.compiled import compiled, inlined
 
-_FLAT = 1e-12  # curvature below which a pair counts as flat, as LIBSVM's TAU
+__all__ = ["FLAT", "move_pairs"]
+
+# A direction with a curvature below this counts as flat, and is given this one: LIBSVM's TAU.
+FLAT = 1e-12
 
 
 @inlined
 def _working_pair(rows, place, diagonal, gradient, beta, lower, upper):
-    """Pair (i, j) to move along (+1, -1), and the violation of optimality it leaves."""
+    """Pair (i, j) to move along (+1, -1), and the largest violation of optimality of any pair."""
+    # The first point is the one that can rise and has the steepest gradient.
     n = beta.shape[0]
     first, steepest = -1, -np.inf
     for k in range(n):
@@ -25,6 +29,7 @@ def _working_pair(rows, place, diagonal, gradient, beta, lower, upper):
     second, best_gain, flattest = -1, 0.0, np.inf
     if first < 0:
         return -1, -1, 0.0
+    # The second point can fall, and gains most together with the first.
     row = rows[place[first]]
     own = diagonal[first]
     for k in range(n):
@@ -34,7 +39,7 @@ def _working_pair(rows, place, diagonal, gradient, beta, lower, upper):
                 flattest = -gradient[k]
             if slope > 0:
                 curvature = own + diagonal[k] - 2.0 * row[k]
-                gain = slope * slope / max(curvature, _FLAT)
+                gain = slope * slope / max(curvature, FLAT)
                 if gain > best_gain:
                     second, best_gain = k, gain
     if second < 0:
@@ -43,25 +48,29 @@ def _working_pair(rows, place, diagonal, gradient, beta, lower, upper):
 
 
 @compiled
-def minimise(rows, place, diagonal, beta, gradient, lower, upper, tolerance, max_steps):
+def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, max_steps):
     """Move pairs until no pair violates optimality by more than ``tolerance``.
 
-    ``beta`` and ``gradient = K beta - q`` are updated in place. ``rows[place[i]]`` is the row i of K;
-    only those of points whose bounds differ are read.
+    ``beta`` and ``gradient = K beta - q`` are updated in place. ``rows[place[i]]`` is row i of K; only the
+    rows of points whose bounds differ are read.
 
     Returns
     -------
-    (violation, steps)
+    violation : float
+        The violation that is left.
+    steps : int
+        The moves that were made.
     """
     n = beta.shape[0]
     for step in range(max_steps):
         i, j, violation = _working_pair(rows, place, diagonal, gradient, beta, lower, upper)
         if i < 0 or violation <= tolerance:
             return violation, step
+        # The best amount without bounds is the slope over the curvature.
         row_i, row_j = rows[place[i]], rows[place[j]]
-        curvature = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], _FLAT)
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], FLAT)
         amount = (gradient[j] - gradient[i]) / curvature
-        # Bounds are assigned, not added up to: a point at its bound is there exactly.
+        # A move that ends at a bound assigns the bound, so that the point is there exactly.
         if amount >= upper[i] - beta[i] or amount >= beta[j] - lower[j]:
             if upper[i] - beta[i] <= beta[j] - lower[j]:
                 amount = upper[i] - beta[i]
@@ -74,6 +83,7 @@ def minimise(rows, place, diagonal, beta, gradient, lower, upper, tolerance, max
         else:
             beta[i] += amount
             beta[j] -= amount
+        # All gradients follow the two coefficients.
         for k in range(n):
             gradient[k] += amount * (row_i[k] - row_j[k])
     i, j, violation = _working_pair(rows, place, diagonal, gradient, beta, lower, upper)

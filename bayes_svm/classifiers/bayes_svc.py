@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 
 from bayes_svm.classifiers.predictions import SVCPredictions
 from bayes_svm.classifiers.solution_reading import (
@@ -27,6 +26,7 @@ from bayes_svm.leave_one_out.result import LeaveOneOut
 from bayes_svm.probability.link import LinkData
 from bayes_svm.probability.probabilities import Calibration
 from bayes_svm.utils.metaestimators import decided
+from bayes_svm.utils.scikit_learn import fit_context
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
 
@@ -209,7 +209,7 @@ class BayesSVC(SVCPredictions):
     0.026
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:

@@ -10,13 +10,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import assert_all_finite, gen_batches, get_tags, indexable
-from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
-from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.utils.checks import checked_labels, checked_weights, encode_classes
@@ -28,6 +26,14 @@ from bayes_svm.utils.metaestimators import (
     fit_parameters,
     fitted_on_rows,
     left_out_proba,
+)
+from bayes_svm.utils.scikit_learn import (
+    HasMethods,
+    Interval,
+    fit_context,
+    num_samples,
+    routing_enabled,
+    safe_split,
 )
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
@@ -128,7 +134,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         tags.input_tags.pairwise = inner.input_tags.pairwise
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
         """Fit a classifier to each pair of classes.
 
@@ -170,7 +176,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         assert_all_finite(labels, input_name="y")
         if not len(labels):
             raise ValueError("X and y are empty: there is nothing to fit.")
-        weight = np.ones(_num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
+        weight = np.ones(num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
         self.classes_, numbers = encode_classes(labels, weight)
         if self._pairwise():
             X = validate_data(self, X)
@@ -227,7 +233,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             X = validate_data(self, X, reset=False)
             parts = (X[:, columns] for columns in self.pairwise_indices_)
         return self._coupled(
-            _num_samples(X),
+            num_samples(X),
             (model.predict_proba(part) for model, part in zip(self.estimators_, parts, strict=True)),
         )
 
@@ -276,7 +282,7 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
     def _routed(self, sample_weight: ArrayLike | None, params: dict[str, Any]) -> dict[str, Any]:
         """Arguments of the estimator's ``fit``, routed if metadata routing is enabled."""
-        if not _routing_enabled():
+        if not routing_enabled():
             return fit_parameters(self._pair_estimator(), sample_weight, params)
         given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
         return dict(process_routing(self, "fit", **given).estimator.fit)
@@ -380,6 +386,6 @@ def _left_out(model: Any, X: Any, y: NDArray[Any], rows: Indices) -> Array:
     proba[rows] = left_out_proba(model)
     others = np.setdiff1d(np.arange(len(y)), rows)
     if len(others):
-        X_others, _ = _safe_split(model, X, y, others, rows)
+        X_others, _ = safe_split(model, X, y, others, rows)
         proba[others] = model.predict_proba(X_others)
     return proba

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm.dual.machine import Machine
-from bayes_svm.kernels.functions import KERNEL_NAMES, Kernel
+from bayes_svm.kernels.functions import KERNEL_NAMES
+from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.kernels.reach import within_reach
 from bayes_svm.probability.links import LINKS
 from bayes_svm.utils.checks import (
     check_members,
@@ -25,6 +26,7 @@ from bayes_svm.utils.checks import (
     row_bounds,
     with_narrow_indices,
 )
+from bayes_svm.utils.scikit_learn import HasMethods, Interval, StrOptions
 
 __all__ = ["SVCParameters"]
 
@@ -112,8 +114,8 @@ class SVCParameters(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = not Kernel(self.kernel).precomputed
+        tags.input_tags.pairwise = Kernel(self.kernel).precomputed
         return tags
 
     def _machine(
@@ -123,7 +125,7 @@ class SVCParameters(ClassifierMixin, BaseEstimator):
         X, y = validate_data(
             self, with_narrow_indices(X), y, dtype=np.float64, accept_sparse=self._accepted_sparse()
         )
-        if self.kernel == "precomputed":
+        if Kernel(self.kernel).precomputed:
             checked_square(X, X.shape[1])
         weight = checked_weights(sample_weight, X)
         classes, numbers = encode_classes(y, weight)
@@ -136,11 +138,11 @@ class SVCParameters(ClassifierMixin, BaseEstimator):
         return Machine.build(X, numbers, classes, kernel, weight, bounds)
 
     def _accepted_sparse(self) -> str | bool:
-        return False if self.kernel == "precomputed" else "csr"
+        return False if Kernel(self.kernel).precomputed else "csr"
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
         X = validate_data(
             self, with_narrow_indices(X), dtype=np.float64, accept_sparse=self._accepted_sparse(), reset=False
         )
-        return self.kernel_.within_reach(X, self.support_vectors_)
+        return within_reach(self.kernel_, X, self.support_vectors_)

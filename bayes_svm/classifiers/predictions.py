@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.classifiers.parameters import SVCParameters
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.types import Array
@@ -42,13 +43,18 @@ class SVCPredictions(SVCParameters):
             return self._margins(X)
         return normalised_log_odds(self._log_proba(X) + np.log(self.class_weight_))
 
-    def posterior_variance(self, X: Any) -> Array:
+    def posterior_variance(self, X: Any, *, tolerance: float = 0.0) -> Array:
         """Posterior variance of the decision values in Kwok's evidence framework.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
             Points to predict; for a precomputed kernel, their kernel values with the training points.
+        tolerance : float, default=0.0
+            Upper bound of the relative error. Above 0, the variance is read off the eigenvalues of Kwok's
+            Hessian (equations 12 to 15) above ``tolerance / C``, and is never too small. This is faster for
+            many points if many training points are near the margin and few eigenvalues are that large, as
+            with a linear kernel or with few features.
 
         Returns
         -------
@@ -59,11 +65,18 @@ class SVCPredictions(SVCParameters):
         ------
         ValueError
             For a precomputed kernel, because ``k(x, x)`` of new points is not known, and for a kernel that is
-            not positive semi-definite, which has no posterior variance.
+            not positive semi-definite, which has no posterior variance. If the tolerance is below 0.
         """
+        if not tolerance >= 0.0:
+            raise ValueError(f"tolerance={tolerance!r} must be at least 0.")
         X = self._checked(X)
         diagonal = self.kernel_.diagonal(X)
-        columns = [posterior.variance(X, diagonal) for posterior in self._posteriors]
+        columns = [
+            posterior.truncated_variance(X, tolerance, diagonal)
+            if tolerance
+            else posterior.variance(X, diagonal)
+            for posterior in self._posteriors
+        ]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -115,7 +128,7 @@ class SVCPredictions(SVCParameters):
     @property
     def coef_(self) -> Array:
         """Weights of the features; only for a linear kernel."""
-        if self.kernel != "linear":
+        if not Kernel(self.kernel).is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel.")
         check_is_fitted(self)
         return np.asarray(self.dual_coef_ @ self.support_vectors_)

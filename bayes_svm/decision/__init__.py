@@ -1,4 +1,4 @@
-"""From decision values and probabilities to decisions: thresholds and rejection."""
+"""Decisions from decision values and probabilities: thresholds and rejection."""
 
 from bayes_svm.decision.rejection import RejectOptionClassifier
 from bayes_svm.decision.scorers import (

@@ -1,36 +1,40 @@
-"""Offsets of one-versus-rest decision values that make the classes' costs small."""
+"""Offsets of one-versus-rest decision values that lower the cost of the decisions."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["offsets_for"]
 
-MAX_SWEEPS = 100  # each lowers the cost, of which there are finitely many values; a handful is usual
+# A safeguard only. Every sweep but the last lowers the cost, and a handful of sweeps is usual.
+MAX_SWEEPS = 100
 
 
-def offsets_for(y: NDArray[np.intp], values: Array, cost: Array, weight: Array) -> Array:
-    """Offsets t with small cost of deciding for ``argmax_k values[:, k] - t_k``.
+def offsets_for(y: Indices, values: Array, cost: Array, weight: Array) -> Array:
+    r"""Offsets at which the decisions cost little.
 
-    One class at a time, to the exact minimum over its offset, until nothing improves: a local
-    minimum. With equal offsets the decisions are the argmax of the values, where it starts.
+    .. math:: \hat y_i = \arg\max_k f_{ik} - t_k
+
+    The search starts at equal offsets. It sets the offset of one class after the other to the exact
+    minimum of the cost, until no offset improves it any more. The result is a local minimum.
 
     Parameters
     ----------
-    y : array of shape (n_samples,)
+    y : array of int of shape (n_samples,)
         Class numbers.
     values : array of shape (n_samples, n_classes)
+        Decision values f.
     cost : array of shape (n_classes, n_classes)
-        Rows are true, columns decided.
+        Costs of the decisions: rows are true classes, columns are decided ones.
     weight : array of shape (n_samples,)
+        Weights of the points.
 
     Returns
     -------
     array of shape (n_classes,)
-        The first is 0: only differences matter.
+        The offsets t. Only their differences matter, and the first is 0.
     """
     kept = weight > 0
     y, values, weight = y[kept], values[kept], weight[kept]
@@ -50,23 +54,21 @@ def offsets_for(y: NDArray[np.intp], values: Array, cost: Array, weight: Array) 
     return offsets - offsets[0]
 
 
-def _cost_of(y: NDArray[np.intp], shifted: Array, cost: Array, weight: Array) -> float:
+def _cost_of(y: Indices, shifted: Array, cost: Array, weight: Array) -> float:
     return float(weight @ cost[y, shifted.argmax(axis=1)])
 
 
-def _best_offset(
-    y: NDArray[np.intp], shifted: Array, own: Array, k: int, cost: Array, weight: Array
-) -> float:
-    """Offset of class k with the least cost, the other classes' offsets as they are."""
+def _best_offset(y: Indices, shifted: Array, own: Array, k: int, cost: Array, weight: Array) -> float:
+    """Offset of class k that costs least while the offsets of the other classes stay as they are."""
     rivals = shifted.copy()
     rivals[:, k] = -np.inf
     rival = rivals.argmax(axis=1)
-    ends = own - rivals[np.arange(len(y)), rival]  # the row is decided for k where the offset is below
+    # A row is decided for class k while the offset of class k is below the row's entry here.
+    ends = own - rivals[np.arange(len(y)), rival]
     points, place = np.unique(ends, return_inverse=True)
     change = np.bincount(place, weights=weight * (cost[y, k] - cost[y, rival]), minlength=len(points))
-    above = np.append(
-        np.cumsum(change[::-1])[::-1], 0.0
-    )  # cost with every row from this end on decided for k
+    # Entry i is the change of the cost if the rows from the i-th end on are decided for class k.
+    above = np.append(np.cumsum(change[::-1])[::-1], 0.0)
     best = int(np.argmin(above))
     if best == 0:
         return float(points[0] - 1.0)

@@ -1,4 +1,4 @@
-"""What a threshold is to achieve."""
+"""What a threshold is chosen for."""
 
 from __future__ import annotations
 
@@ -6,28 +6,39 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayes_svm.metrics.intervals import proportion_interval
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
 from bayes_svm.utils.types import Array
 
 __all__ = ["OBJECTIVES", "Objective"]
 
-
+# The objectives that a threshold can be chosen for.
 OBJECTIVES = ("f_beta", "precision", "recall", "cost", "rate", "break_even")
 
 
 @dataclass(frozen=True)
 class Objective:
-    """An objective of :func:`bayes_svm.choose_threshold` with its options, checked.
+    """An objective of :func:`bayes_svm.choose_threshold`, with its options checked.
 
     Parameters
     ----------
-    name : one of OBJECTIVES
+    name : str
+        One of ``OBJECTIVES``.
     beta : float
+        Weight of recall against precision, for "f_beta".
     at_least : float or None
+        Precision or recall to reach, for "precision" and "recall".
     confidence : float or None
+        Confidence of the lower bound that must reach ``at_least``; None if the share itself must.
     cost : array of shape (2, 2)
-        Rows are true, columns decided.
+        Costs of the decisions, for "cost": rows are true classes, columns are decided ones.
     rate : float or None
+        Share of points to decide positive, for "rate".
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, or an option is missing, out of range or of another objective.
     """
 
     name: str
@@ -60,12 +71,22 @@ class Objective:
             raise ValueError(f"rate={self.rate!r} is not in [0, 1].")
 
     def choose(self, curve: ThresholdCurve) -> int:
-        """Entry of the curve that does best; of equals the one with the highest threshold.
+        """The best entry of a curve; of equally good ones that with the highest threshold.
+
+        Parameters
+        ----------
+        curve : ThresholdCurve
+            Counts at every threshold.
+
+        Returns
+        -------
+        int
+            Number of the entry, from 0.
 
         Raises
         ------
         ValueError
-            If no threshold reaches the precision or recall wanted.
+            If no threshold reaches the required precision or recall.
         """
         if self.name in ("precision", "recall"):
             return self._choose_bounded(curve, float(self.at_least or 0.0))
@@ -79,7 +100,8 @@ class Objective:
             return -(tn * curve.tn + fp * curve.fp + fn * curve.fn + tp * curve.tp)
         if self.name == "rate":
             return -np.abs(curve.positive_rate - float(self.rate or 0.0))
-        # Precision and recall have the same numerator: equal where as many are decided positive as there are.
+        # Precision and recall have the same numerator. They are equal where their denominators are: where
+        # as many points are decided positive as there are positives.
         return -np.abs(curve.tp + curve.fp - curve.tp[0])
 
     def _choose_bounded(self, curve: ThresholdCurve, at_least: float) -> int:
@@ -104,14 +126,11 @@ def _last_largest(score: Array) -> int:
 
 
 def _lower_bound(part: Array, whole: Array, confidence: float | None) -> Array:
-    """Share, or the end of its one-sided Wilson interval; 0 for shares of nothing."""
+    """The shares ``part / whole``, or their one-sided Wilson lower bounds; 0 where the whole is 0."""
     some = whole > 0
     bound = np.zeros_like(whole)
     bound[some] = part[some] / whole[some]
     if confidence is None:
         return bound
-    from statsmodels.stats.proportion import proportion_confint  # heavy: only where it is used
-
-    low, _ = proportion_confint(part[some], whole[some], alpha=2 * (1 - confidence), method="wilson")
-    bound[some] = low
+    bound[some], _ = proportion_interval(part[some], whole[some], alpha=2 * (1 - confidence))
     return bound

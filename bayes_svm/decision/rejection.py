@@ -1,113 +1,117 @@
-"""A reject option around any classifier with probabilities."""
+"""A reject option for any classifier with probabilities."""
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit, check_cv
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import assert_all_finite, get_tags, indexable
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
-from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from bayes_svm.decision.labels import answers, confidence_of, default_reject_label, labels_with_rejection
+from bayes_svm.decision.answers import Answers, answers
+from bayes_svm.decision.labels import default_reject_label, labels_with_rejection
+from bayes_svm.decision.unseen import fit_and_answer
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, guaranteed_threshold, risk_coverage_curve
 from bayes_svm.utils.checks import checked_labels, checked_weights
-from bayes_svm.utils.metaestimators import (
-    check_instance,
-    fit_parameters,
-    fitted_on_rows,
-    left_out_predictions,
-    left_out_proba,
+from bayes_svm.utils.metaestimators import check_instance, fit_parameters
+from bayes_svm.utils.scikit_learn import (
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    fit_context,
+    num_samples,
+    routing_enabled,
 )
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["RejectOptionClassifier"]
 
-Answers = tuple[NDArray[Any], Array]  # labels, and the probability of each
-
+# The parameters that set the threshold, of which at most one is given.
 RULES = ("threshold", "cost", "target_risk", "target_coverage")
-HELD_OUT = 0.2
 
 
 class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Classifier that rejects points whose answer is not probable enough.
+    r"""Classifier that rejects points whose answer is not probable enough, by Chow's rule.
 
     .. math:: \hat y(x) = k \text{ if } p_k(x) \ge t, \text{ otherwise reject}
 
-    where k is what the estimator predicts: its most probable class, unless it has class weights. Chow's
-    rule. Give one of ``threshold``, ``cost``, ``target_risk`` and ``target_coverage``;
-    with none of them nothing is rejected.
+    Here k is what the estimator predicts: its most probable class, unless it has class weights. Give one
+    of ``threshold``, ``cost``, ``target_risk`` and ``target_coverage``. If none is given, no point is
+    rejected.
 
     Parameters
     ----------
-    estimator : classifier with predict_proba
+    estimator : classifier
+        Any classifier with ``predict_proba``.
     threshold : float in [0, 1], optional
-        The t itself.
+        The threshold t itself.
     cost : float in (0, 1), optional
-        Cost of a rejection where an error costs 1: ``t = 1 - cost``.
+        Cost of a rejection if an error costs 1: ``t = 1 - cost``.
     target_risk : float in (0, 1), optional
-        Share of errors wanted among the accepted points, at most.
+        Largest share of errors wanted among the accepted points.
     target_coverage : float in (0, 1], optional
-        Share of points to accept, at least.
+        Smallest share of points to accept.
     confidence : float in (0, 1), default=0.95
-        For ``target_risk``: probability, over the held-out data, with which the risk of the
-        fitted classifier is below the target.
+        For ``target_risk``: the probability, over the held-out data, that the risk of the fitted
+        classifier is below the target.
     reject_label : label, optional
-        What ``predict`` gives for a rejected point, of the type of y. By default "reject" for
-        strings, and for numbers -1 or, where there are negative labels, the smallest less 1.
+        What ``predict`` returns for a rejected point, of the type of y. The default is "reject" for
+        strings. For numbers it is -1, or the smallest label minus 1 if there are negative labels.
     cv : None, "prefit", float, int, splitter or iterable of splits, default=None
-        The data that thresholds, coverage and risk are read off.
+        The data on which the threshold is chosen, and coverage and risk are measured.
 
-        * None: the estimator's left-out probabilities (``left_out_proba_``, as
-          :class:`~bayes_svm.BayesSVC` has) where there are any, nothing held out, one fit.
-          Otherwise a fifth is held out if ``target_risk`` or ``target_coverage`` is given.
-        * float: this share, drawn within classes, is held out of the estimator's training. With
-          ``groups`` among the parameters of ``fit``, whole groups: one of ``round(1 / share)`` folds of
-          :class:`~sklearn.model_selection.StratifiedGroupKFold`, which an int then means too.
-        * "prefit": the estimator is fitted, and all data given to ``fit`` are held-out data.
-        * int, splitter or iterable: predictions of cross-validation; the estimator is then
-          fitted to all data.
+        * None: the estimator's left-out probabilities, if it has ``left_out_proba_`` as
+          :class:`~bayes_svm.BayesSVC` has. Then no data are held out, and there is one fit. For other
+          estimators a fifth of the data is held out if ``target_risk`` or ``target_coverage`` is
+          given.
+        * float: this share of the data is held out of the training, drawn within classes. If ``groups``
+          are passed to ``fit``, whole groups are held out: one of the ``round(1 / share)`` folds of
+          :class:`~sklearn.model_selection.StratifiedGroupKFold`.
+        * "prefit": the estimator is fitted already, and all data passed to ``fit`` are held-out data.
+        * int, splitter or iterable: predictions by cross-validation, after which the estimator is
+          fitted to all data. An int means stratified folds, which keep groups whole if ``groups`` are
+          passed to ``fit``.
     random_state : int, RandomState instance or None, default=None
-        Of the split where ``cv`` makes one. None splits the same way every time.
+        Seed of the split that holds data out. None gives the same split every time.
 
     Attributes
     ----------
     estimator_ : classifier
+        The fitted estimator.
     classes_ : array of shape (n_classes,)
-        Without the reject label.
+        The classes, without the reject label.
     threshold_ : float
+        Points with a smaller probability of their predicted class are rejected.
     reject_label_ : label or None
-        None where nothing can be rejected.
+        What ``predict`` returns for a rejected point; None if no rule is given.
     fitted_on_ : {"left-out", "held-out", "cross-validation", "nothing"}
-        What threshold, coverage and risk come from.
+        The data on which the threshold was chosen, and coverage and risk were measured.
     guaranteed_ : bool
-        Whether the target risk comes with the guarantee: only on held-out data. On
-        left-out or cross-validated probabilities it is a heuristic: they are not
-        independent, and are not those of the one classifier that is used.
-    coverage_, selective_risk_ : float
-        Weighted share of points accepted, and of errors among them, on the data the threshold
-        was chosen on: the risk as seen, not its bound. Absent if ``fitted_on_`` is "nothing".
+        Whether the target risk is guaranteed, which it only is on held-out data. With left-out or
+        cross-validated probabilities the target is a heuristic: these probabilities are not
+        independent, and they are not those of the one classifier that is used.
+    coverage_ : float
+        Weighted share of points accepted. Absent if ``fitted_on_`` is "nothing".
+    selective_risk_ : float
+        Weighted share of errors among the accepted points: the risk measured, not its upper bound.
+        Absent if ``fitted_on_`` is "nothing".
     risk_coverage_ : RiskCoverageCurve
-        The whole curve; absent likewise.
-    n_features_in_, feature_names_in_
-        As the estimator has them.
+        Coverage and risk at every threshold. Absent if ``fitted_on_`` is "nothing".
+    n_features_in_ : int
+        Number of features, if the estimator knows it.
+    feature_names_in_ : array of str
+        Names of the features, if the estimator knows them.
 
     Notes
     -----
-    ``score`` counts a rejection as an error; :mod:`bayes_svm.decision.scorers` has scorers of
-    coverage, selective risk and the area under the risk-coverage curve. Ties of confidence are
+    ``score`` counts a rejection as an error. The scorers in :mod:`bayes_svm.decision.scorers` measure
+    coverage, selective risk and the area under the risk-coverage curve. Points of equal confidence are
     accepted or rejected together.
 
     References
@@ -176,57 +180,70 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
         """Fit the classifier and choose the threshold.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Training data.
         y : array of shape (n_samples,)
+            Labels.
         sample_weight : array of shape (n_samples,), optional
-            Given to the estimator, and counted in coverage and risk.
+            Weights of the rows. They are passed to the estimator, and count in coverage and risk.
         **params
-            Given to the estimator's ``fit``; with metadata routing enabled, routed to it and to
-            the splitter.
+            Passed to the estimator's ``fit``. If metadata routing is enabled, they are routed to the
+            estimator and to the splitter.
 
         Returns
         -------
         RejectOptionClassifier
+            The fitted classifier itself.
 
         Raises
         ------
         ValueError
-            If more than one rule is given, the target cannot be reached, the reject label is
-            one of the classes or not of y's type, or unequal weights meet ``target_risk``
-            with a guarantee, which counts points.
+            If more than one rule is given; if the target cannot be reached; if the reject label is one
+            of the classes or not of the type of y; or if the weights differ and ``target_risk`` is
+            given, whose test counts points.
         """
         self._check_rules()
         labels = checked_labels(y)
         X, _ = indexable(X, labels)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
-        weight = np.ones(_num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
-        routed = self._routed(sample_weight, params)
-        found, rows = self._left_out(X, labels, routed)
+        weight = np.ones(num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
+        found = fit_and_answer(
+            self.estimator,
+            X,
+            labels,
+            self._routed(sample_weight, params),
+            cv=self.cv,
+            random_state=self.random_state,
+            required=self.target_risk is not None or self.target_coverage is not None,
+        )
+        self.estimator_, self.fitted_on_ = found.estimator, found.source
         self.classes_ = self.estimator_.classes_
         self.reject_label_ = self._checked_reject_label()
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self._choose(found, labels[rows], weight[rows])
+        self._choose(found.answers, labels[found.rows], weight[found.rows])
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """What the estimator predicts, or the reject label.
+        """Predict classes, or the reject label for rejected points.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict.
 
         Returns
         -------
         array of shape (n_samples,)
+            What the estimator predicts, or the reject label.
         """
         check_is_fitted(self)
         predicted, confidence = answers(self.estimator_, X)
@@ -235,35 +252,45 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return labels_with_rejection(predicted, confidence < self.threshold_, self.reject_label_)
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the estimator, rejected or not.
+        """Probabilities of the classes, for rejected points too.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict.
 
         Returns
         -------
         array of shape (n_samples, n_classes)
+            Probabilities by the estimator.
         """
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict_proba(X))
 
-    def rejected(self, X: Any) -> NDArray[np.bool_]:
+    def rejected(self, X: Any) -> Mask:
         """Whether each point is rejected.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict.
 
         Returns
         -------
         array of bool of shape (n_samples,)
+            True where the probability of the predicted class is below the threshold.
         """
         check_is_fitted(self)
         return np.asarray(answers(self.estimator_, X)[1] < self.threshold_)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Routing of ``fit``'s metadata: to the estimator, the splitter, and the weights here."""
+        """Where scikit-learn routes the metadata of ``fit``.
+
+        Returns
+        -------
+        MetadataRouter
+            Routes to the estimator, to the splitter, and of the weights to this classifier.
+        """
         router = MetadataRouter(owner=self).add_self_request(self)
         router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         if hasattr(self.cv, "split"):
@@ -274,7 +301,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         check_instance(self.estimator)
         given = [name for name in RULES if getattr(self, name) is not None]
         if len(given) > 1:
-            raise ValueError(f"Give one of {', '.join(RULES)}, not several: got {' and '.join(given)}.")
+            raise ValueError(f"Give only one of {', '.join(RULES)}: got {' and '.join(given)}.")
         if not hasattr(self.estimator, "predict_proba"):
             raise ValueError(
                 f"{type(self.estimator).__name__} has no predict_proba: rejection needs probabilities. "
@@ -282,8 +309,8 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             )
 
     def _routed(self, sample_weight: ArrayLike | None, params: dict[str, Any]) -> tuple[dict, dict]:
-        """Parameters of the estimator's fit and of the splitter."""
-        if _routing_enabled():
+        """Parameters of the estimator's ``fit`` and of the splitter."""
+        if routing_enabled():
             given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
             routed = process_routing(self, "fit", **given)
             return routed.estimator.fit, routed.splitter.split if hasattr(self.cv, "split") else {}
@@ -291,72 +318,14 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             return params, {}
         return fit_parameters(self.estimator, sample_weight, params), {}
 
-    def _left_out(
-        self, X: Any, y: NDArray[Any], routed: tuple[dict, dict]
-    ) -> tuple[Answers | None, NDArray[np.intp]]:
-        """Fit; answers to points not trained on and their confidence, and their row numbers."""
-        fit_params, split_params = routed
-        rows = np.arange(len(y))
-        if isinstance(self.cv, str):
-            check_is_fitted(self.estimator)
-            self.estimator_, self.fitted_on_ = self.estimator, "held-out"
-            return answers(self.estimator_, X), rows
-        share = self.cv if isinstance(self.cv, RealNotInt) else None
-        if self.cv is None:
-            self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
-            proba = left_out_proba(self.estimator_)
-            self.fitted_on_ = "nothing" if proba is None else "left-out"
-            if proba is not None:
-                predicted = left_out_predictions(self.estimator_)
-                return (predicted, confidence_of(predicted, proba, self.estimator_.classes_)), rows
-            if self.target_risk is None and self.target_coverage is None:
-                return None, rows
-            share = HELD_OUT
-        if share is not None:
-            return self._hold_out(X, y, fit_params, float(share))
-        return self._cross_validate(X, y, fit_params, split_params), rows
-
-    def _hold_out(
-        self, X: Any, y: NDArray[Any], fit_params: dict, share: float
-    ) -> tuple[Answers, NDArray[np.intp]]:
-        seed = 0 if self.random_state is None else self.random_state
-        groups = _groups_of(fit_params)
-        split = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
-        if groups is not None:
-            split = StratifiedGroupKFold(max(2, round(1 / share)), shuffle=True, random_state=seed)
-        train, test = next(split.split(np.zeros(len(y)), y, groups))
-        self.estimator_ = fitted_on_rows(self.estimator, X, y, train, fit_params)
-        self.fitted_on_ = "held-out"
-        X_test, _ = _safe_split(self.estimator_, X, y, test, train)
-        return answers(self.estimator_, X_test), test
-
-    def _cross_validate(self, X: Any, y: NDArray[Any], fit_params: dict, split_params: dict) -> Answers:
-        predicted, confidence = y.copy(), np.full(len(y), np.nan)
-        groups, cv = _groups_of(fit_params), self.cv
-        if groups is not None and (isinstance(cv, Integral) or not _routing_enabled()):
-            cv = StratifiedGroupKFold(int(cv)) if isinstance(cv, Integral) else cv
-            split_params = {"groups": groups}
-        for train, test in check_cv(cv, y, classifier=True).split(X, y, **split_params):
-            if groups is not None and np.isin(np.asarray(groups)[test], np.asarray(groups)[train]).any():
-                raise ValueError(
-                    "cv trains on rows of the same groups that it predicts: use a splitter that keeps groups "
-                    "whole, StratifiedGroupKFold say."
-                )
-            model = fitted_on_rows(self.estimator, X, y, train, fit_params)
-            X_test, _ = _safe_split(model, X, y, test, train)
-            predicted[test], confidence[test] = answers(model, X_test)
-        if np.isnan(confidence).any():
-            raise ValueError("cv must predict every point: use a splitter whose test parts cover the data.")
-        self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
-        self.fitted_on_ = "cross-validation"
-        return predicted, confidence
-
     def _checked_reject_label(self) -> Any:
+        """The reject label; None if no rule is given, as no point is rejected then."""
         if all(getattr(self, name) is None for name in RULES):
             return None
         return default_reject_label(self.classes_, self.reject_label)
 
     def _choose(self, found: Answers | None, y: NDArray[Any], weight: Array) -> None:
+        """Set the threshold, and measure coverage and risk if there are answers."""
         self.guaranteed_ = False
         if found is None:
             self.threshold_ = self._given_threshold()
@@ -367,6 +336,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             self.threshold_ = self._for_risk(predicted != y, confidence, weight)
             self.guaranteed_ = self.fitted_on_ == "held-out"
         elif self.target_coverage is not None:
+            # The tolerance is for rounding in the sums of the weights.
             enough = curve.coverage >= self.target_coverage * (1 - 1e-12)
             self.threshold_ = float(curve.thresholds[np.argmax(enough)])
         else:
@@ -379,11 +349,12 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             return 1.0 - float(self.cost)
         return 0.0 if self.threshold is None else float(self.threshold)
 
-    def _for_risk(self, wrong: NDArray[np.bool_], confidence: Array, weight: Array) -> float:
+    def _for_risk(self, wrong: Mask, confidence: Array, weight: Array) -> float:
+        """Threshold at which the test of the risk passes; only points with a weight above 0 count."""
         used = weight > 0
         if np.ptp(weight[used]) > 0:
             raise ValueError(
-                "target_risk counts points, and sample_weight is not the same for all. Use threshold= or "
+                "target_risk counts points, but their weights in sample_weight differ. Use threshold= or "
                 "target_coverage=, or repeat the points."
             )
         found = guaranteed_threshold(
@@ -392,12 +363,6 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if found is None:
             raise ValueError(
                 f"target_risk={self.target_risk} cannot be shown at confidence={self.confidence} with "
-                f"{int(used.sum())} points: ask for less, or give more data to choose the threshold on."
+                f"{int(used.sum())} points: raise target_risk, or give more data to choose the threshold on."
             )
         return found
-
-
-def _groups_of(fit_params: dict[str, Any]) -> Any:
-    """Groups among the parameters of fit: the estimator's own, or those of a step of a pipeline."""
-    names = (name for name in fit_params if name == "groups" or name.endswith("__groups"))
-    return fit_params.get(next(names, "groups"))

@@ -1,4 +1,4 @@
-"""Where to cut decision values, for a given objective."""
+"""Choosing the threshold of decision values for an objective."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 
 from bayes_svm.decision.costs import offsets_for
 from bayes_svm.decision.objective import Objective
-from bayes_svm.metrics.confusion import Confusion, PerClass
+from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
 from bayes_svm.utils.checks import checked_labels, checked_weights, encode_classes
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices, Mask
 from bayes_svm.utils.warn import warn
 
 __all__ = ["Threshold", "choose_threshold"]
@@ -22,23 +22,27 @@ __all__ = ["Threshold", "choose_threshold"]
 
 @dataclass(frozen=True)
 class Threshold(PerClass):
-    """A threshold of the decision values, and what it is expected to achieve.
+    """A threshold of the decision values, and the decisions it makes on the data it was chosen on.
 
     Parameters
     ----------
     confusions : tuple of Confusion
-        Decisions at the threshold: one for two classes, otherwise one per class against the rest.
+        Counts of the decisions: one confusion for two classes, otherwise one per class against the
+        rest.
     threshold : float or array of shape (n_classes,)
-        Decision values at or above it are decided positive. For a cost matrix of more than two
-        classes: the offsets t of ``argmax_k values[:, k] - t_k``.
+        Decision values at or above it are decided positive; with more than two classes there is one
+        threshold per class. For a cost matrix of more than two classes these are the offsets t of
+        ``argmax_k values[:, k] - t_k``.
     curves : tuple of ThresholdCurve
-        Counts at every threshold, one per entry of ``confusions``.
+        Counts at every threshold, one curve per entry of ``confusions``.
     classes : array of shape (n_classes,)
+        The labels, sorted.
     objective : str
+        What the threshold was chosen for.
     standard_error : float, array of shape (n_classes,) or None
-        Of the threshold, by the bootstrap, if asked for.
+        Bootstrap standard error of the threshold; None if there were no resamples.
     total_cost : float or None
-        Of the decisions, for the objective "cost".
+        Cost of all decisions, for the objective "cost"; None for the others.
     """
 
     threshold: Any
@@ -50,9 +54,9 @@ class Threshold(PerClass):
 
     @property
     def curve(self) -> ThresholdCurve:
-        """The curve of a problem of two classes."""
+        """The curve, if there are two classes."""
         if len(self.curves) > 1:
-            raise AttributeError("There is a curve per class: see curves.")
+            raise AttributeError("There is one curve per class: use curves.")
         return self.curves[0]
 
     @property
@@ -62,23 +66,27 @@ class Threshold(PerClass):
         return cells[0] if len(cells) == 1 else cells
 
     def decide(self, decision_values: ArrayLike) -> NDArray[Any]:
-        """Decisions for other decision values.
+        """Decide for new decision values.
 
         Parameters
         ----------
         decision_values : array of shape (n_samples,) or (n_samples, n_classes)
+            Decision values of the same machine.
 
         Returns
         -------
         array
-            Labels, shape (n_samples,); for more than two classes with a threshold each, bool of
-            shape (n_samples, n_classes): whether the point is decided to be of the class.
+            Labels of shape (n_samples,), for two classes or offsets. With one threshold per class,
+            an array of bool of shape (n_samples, n_classes): whether each point is decided to belong
+            to each class.
+
+        Raises
+        ------
+        ValueError
+            If the shape of the decision values does not fit the number of classes.
         """
         values = np.asarray(decision_values, dtype=float)
-        if values.shape[1:] != np.shape(self.threshold):
-            raise ValueError(
-                f"decision_values of shape {values.shape} do not fit {len(self.classes)} classes."
-            )
+        _check_shape(values, len(self.classes))
         if len(self.classes) == 2:
             return np.asarray(self.classes[(values >= self.threshold).astype(int)])
         if self.objective == "cost":
@@ -102,64 +110,70 @@ def choose_threshold(
     n_bootstrap: int = 0,
     random_state: Any = None,
 ) -> Threshold:
-    r"""Choose where to cut decision values, best ones the model did not see: left-out values.
+    r"""Choose the threshold of decision values, preferably left-out ones.
 
     .. math:: \hat y_i = +1 \iff f_i \ge t, \qquad t = \arg\max_t \; \mathrm{objective}(t)
 
-    over every distinct decision value; of equally good thresholds the highest. The threshold
-    returned lies midway to the next lower decision value.
+    The maximum is over every distinct decision value. Of equally good thresholds the highest is
+    chosen. The threshold returned lies midway between that decision value and the next lower one.
 
     Parameters
     ----------
     y : array of shape (n_samples,)
-        Labels; the larger of two is positive.
+        Labels. Of two classes the one that sorts last is positive.
     decision_values : array of shape (n_samples,) or (n_samples, n_classes)
-        ``left_out_decision_values_`` of a :class:`~bayes_svm.BayesSVC`, or any scores, probabilities
-        included. More than two classes get a threshold each, one class against the rest.
+        ``left_out_decision_values_`` of a :class:`~bayes_svm.BayesSVC`, or any other scores, such as
+        probabilities. With more than two classes each class gets a threshold against the rest.
     objective : {"f_beta", "precision", "recall", "cost", "rate", "break_even"}, default="f_beta"
+        What the threshold is to achieve:
+
         * "f_beta": largest ``F_beta``.
-        * "precision": largest recall with precision of ``at_least``.
-        * "recall": largest precision with recall of ``at_least``.
+        * "precision": largest recall among the thresholds with a precision of ``at_least``.
+        * "recall": largest precision among the thresholds with a recall of ``at_least``.
         * "cost": least cost.
-        * "rate": share decided positive closest to ``rate``.
-        * "break_even": precision equals recall, or as nearly as ties allow.
+        * "rate": share of points decided positive closest to ``rate``.
+        * "break_even": precision and recall as nearly equal as ties allow.
     beta : float, default=1.0
-        Weight of recall against precision.
+        Weight of recall against precision in F_beta.
     at_least : float in (0, 1], optional
         Precision or recall to reach.
     confidence : float in [0.5, 1), optional
-        Ask for ``at_least`` of the one-sided Wilson lower bound instead of the share itself. It
-        holds at one threshold, and does not account for the choice between many.
-    fp, fn : float, default=1.0
-        Costs of a false positive and a false negative, at least 0.
+        If given, the one-sided Wilson lower bound must reach ``at_least``, not the share itself. The
+        bound is for a single threshold; it does not account for the choice among many.
+    fp : float, default=1.0
+        Cost of a false positive, at least 0.
+    fn : float, default=1.0
+        Cost of a false negative, at least 0.
     cost : array of shape (n_classes, n_classes), optional
-        Cost matrix in place of ``fp`` and ``fn``, rows true and columns decided, in the order of
-        the sorted labels. More than two classes need it for "cost", and get offsets that
-        minimise it locally.
+        Cost matrix, in place of ``fp`` and ``fn``. Rows are true classes and columns decided ones, in
+        the order of the sorted labels. With more than two classes "cost" needs it, and the
+        thresholds are offsets at a local minimum of the cost.
     rate : float in [0, 1], optional
+        Share of points to decide positive, for "rate".
     sample_weight : array of shape (n_samples,), optional
-        Counts of the rows, at least 0.
+        Weights of the rows, at least 0; a weight of 2 counts as two rows.
     n_bootstrap : int, default=0
-        Resamples, drawn within each class, for the standard error of the threshold. Maxima
-        converge slowly (at the cube root of n), so for "f_beta" and "cost" it is a
-        rough measure of how well the threshold is known.
+        Number of bootstrap resamples for the standard error of the threshold; 0 for none. They are
+        drawn within each class. For "f_beta" and "cost" the standard error is only a rough guide,
+        because such maxima converge slowly, at the cube root of n.
     random_state : int, RandomState instance or None, default=None
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Returns
     -------
     Threshold
+        The threshold and its decisions on these data.
 
     Raises
     ------
     ValueError
-        If an option does not suit the objective, all labels are the same, or no threshold
-        reaches ``at_least``.
+        If an option does not belong to the objective or is out of range, if there is only one class,
+        or if no threshold reaches ``at_least``.
 
     Warns
     -----
     UserWarning
-        If ``at_least`` could not be reached in some bootstrap resamples.
+        If ``at_least`` is out of reach in some bootstrap resamples.
 
     Examples
     --------
@@ -174,7 +188,7 @@ def choose_threshold(
     >>> round(chosen.precision, 3), round(chosen.recall, 3)
     (0.991, 0.916)
 
-    The threshold plugs into scikit-learn:
+    Scikit-learn can use the threshold:
 
     >>> cut = FixedThresholdClassifier(
     ...     FrozenEstimator(model), threshold=chosen.threshold, response_method="decision_function"
@@ -188,8 +202,7 @@ def choose_threshold(
     check_consistent_length(y, values)
     weight = checked_weights(sample_weight, values[:, None] if values.ndim == 1 else values)
     classes, numbers = encode_classes(y, weight)
-    if values.shape[1:] != (() if len(classes) == 2 else (len(classes),)):
-        raise ValueError(f"decision_values of shape {values.shape} do not fit {len(classes)} classes.")
+    _check_shape(values, len(classes))
     matrix = _checked_costs(cost, fp, fn, len(classes), objective)
     wanted = Objective(objective, beta, at_least, confidence, matrix[:2, :2], rate)
     if objective == "cost" and len(classes) > 2:
@@ -198,17 +211,18 @@ def choose_threshold(
     columns = [(numbers == 1, values)] if len(classes) == 2 else _against_the_rest(numbers, values)
     found = [_cut(positive, column, weight, wanted) for positive, column in columns]
     errors = [
-        _standard_error(positive, column, weight, wanted, n_bootstrap, random) for positive, column in columns
+        _standard_error(positive, column, weight, wanted, n_bootstrap, random)
+        for positive, column in columns
+        if n_bootstrap
     ]
-    thresholds = [threshold for threshold, _, _ in found]
     confusions = tuple(confusion for _, confusion, _ in found)
     return Threshold(
         confusions=confusions,
-        threshold=thresholds[0] if len(found) == 1 else np.array(thresholds),
+        threshold=_float_or_array([threshold for threshold, _, _ in found]),
         curves=tuple(curve for _, _, curve in found),
         classes=classes,
         objective=objective,
-        standard_error=None if n_bootstrap == 0 else errors[0] if len(errors) == 1 else np.array(errors),
+        standard_error=_float_or_array(errors) if errors else None,
         total_cost=None if objective != "cost" else _cost_of_decisions(confusions[0], matrix),
     )
 
@@ -218,37 +232,52 @@ def _checked_values(decision_values: ArrayLike) -> Array:
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
+def _check_shape(values: Array, n_classes: int) -> None:
+    if values.shape[1:] != (() if n_classes == 2 else (n_classes,)):
+        raise ValueError(f"decision_values of shape {values.shape} do not fit {n_classes} classes.")
+
+
 def _checked_costs(cost: ArrayLike | None, fp: float, fn: float, n_classes: int, objective: str) -> Array:
+    """The cost matrix; of shape (2, 2) if no matrix is given."""
     if objective != "cost":
         if cost is not None or (fp, fn) != (1.0, 1.0):
             raise ValueError(f"fp, fn and cost belong to objective='cost', not to {objective!r}.")
     elif cost is None and n_classes > 2:
-        raise ValueError(f"objective='cost' with {n_classes} classes needs cost, an array of all the costs.")
+        raise ValueError(f"objective='cost' with {n_classes} classes needs cost, the matrix of all costs.")
     elif cost is not None and (fp, fn) != (1.0, 1.0):
         raise ValueError("Give the costs either as fp and fn, or as cost.")
     if cost is None:
         cost, n_classes = [[0.0, fp], [fn, 0.0]], 2
     matrix = np.asarray(cost, dtype=float)
     if matrix.shape != (n_classes, n_classes) or not np.isfinite(matrix).all():
-        raise ValueError(f"Costs must be finite, and cost of shape {(n_classes, n_classes)}; got {cost!r}.")
+        raise ValueError(
+            f"Costs must be finite, and cost must have shape {(n_classes, n_classes)}; got {cost!r}."
+        )
     if min(fp, fn) < 0:
         raise ValueError(f"fp={fp!r} and fn={fn!r} must be at least 0.")
     return matrix
 
 
-def _against_the_rest(numbers: NDArray[np.intp], values: Array) -> list[tuple[NDArray[np.bool_], Array]]:
+def _against_the_rest(numbers: Indices, values: Array) -> list[tuple[Mask, Array]]:
+    """For each class, the rows that belong to it and its decision values."""
     return [(numbers == k, values[:, k]) for k in range(values.shape[1])]
 
 
+def _float_or_array(values: list[float]) -> Any:
+    """The one value of two classes, or the array of the values of more classes."""
+    return values[0] if len(values) == 1 else np.array(values)
+
+
 def _cut(
-    positive: NDArray[np.bool_], values: Array, weight: Array, wanted: Objective
+    positive: Mask, values: Array, weight: Array, wanted: Objective
 ) -> tuple[float, Confusion, ThresholdCurve]:
+    """The best threshold for the objective, the counts of its decisions, and the whole curve."""
     curve = ThresholdCurve.from_decision_values(positive, values, weight)
     best = wanted.choose(curve)
     return curve.threshold_at(best), curve.confusion_at(best), curve
 
 
-def _resampled(strata: NDArray[np.intp], weight: Array, random: np.random.RandomState) -> Array:
+def _resampled(strata: Indices, weight: Array, random: np.random.RandomState) -> Array:
     """Weights of a resample of the rows, drawn within each stratum."""
     drawn = np.zeros(len(weight))
     for stratum in np.unique(strata):
@@ -258,36 +287,36 @@ def _resampled(strata: NDArray[np.intp], weight: Array, random: np.random.Random
 
 
 def _standard_error(
-    positive: NDArray[np.bool_],
+    positive: Mask,
     values: Array,
     weight: Array,
     wanted: Objective,
     n_bootstrap: int,
     random: np.random.RandomState,
 ) -> float:
-    if n_bootstrap == 0:
-        return float("nan")
+    """Bootstrap standard error of the threshold, with resamples drawn within the two classes."""
     found, strata = [], positive.astype(np.intp)
     for _ in range(n_bootstrap):
         try:
             found.append(_cut(positive, values, _resampled(strata, weight, random), wanted)[0])
-        except ValueError:  # at_least is out of reach in this resample; counted below
+        except ValueError:
+            # This resample cannot reach at_least.
             continue
     lost = n_bootstrap - len(found)
     if len(found) < 2:
         raise ValueError(
-            f"at_least was reached in {len(found)} of {n_bootstrap} resamples: no standard error."
+            f"There is no standard error: only {len(found)} of {n_bootstrap} resamples reached at_least."
         )
     if lost:
         warn(
-            f"at_least was out of reach in {lost} of {n_bootstrap} resamples; the standard error leaves "
-            "them out."
+            f"at_least was out of reach in {lost} of {n_bootstrap} resamples, which the standard error "
+            "leaves out."
         )
     return float(np.std(found, ddof=1))
 
 
 def _by_offsets(
-    numbers: NDArray[np.intp],
+    numbers: Indices,
     values: Array,
     weight: Array,
     classes: NDArray[Any],
@@ -295,6 +324,7 @@ def _by_offsets(
     n_bootstrap: int,
     random_state: Any,
 ) -> Threshold:
+    """Offsets for a cost matrix of more than two classes, as a Threshold."""
     offsets = offsets_for(numbers, values, matrix, weight)
     random, error = check_random_state(random_state), None
     if n_bootstrap:
@@ -304,12 +334,10 @@ def _by_offsets(
         ]
         error = np.std(found, axis=0, ddof=1)
     decided = (values - offsets).argmax(axis=1)
+    signs = np.where(decided[:, None] == np.arange(len(classes)), 1.0, -1.0)
     columns = _against_the_rest(numbers, values - offsets)
     return Threshold(
-        confusions=tuple(
-            Confusion.from_decisions(positive, np.where(decided == k, 1.0, -1.0), weight)
-            for k, (positive, _) in enumerate(columns)
-        ),
+        confusions=decisions_per_class(numbers, len(classes), signs, weight),
         threshold=offsets,
         curves=tuple(ThresholdCurve.from_decision_values(*column, weight) for column in columns),
         classes=classes,

@@ -1,8 +1,9 @@
-"""From a scikit-learn SVM and its training data to a machine and its exact solutions."""
+"""The machine of a scikit-learn SVM and its training data, and its exact solutions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d, co
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution, solve
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.checks import (
     checked_labels,
     checked_square,
@@ -31,7 +32,10 @@ from bayes_svm.utils.types import Array, Indices
 __all__ = ["machine_of", "step_limit"]
 
 
+# Parameters that make an estimator an SVC.
 REQUIRED = ("C", "kernel", "degree", "gamma", "coef0", "class_weight", "tol", "max_iter")
+# Parameters that make an estimator a LinearSVC, and the only value that is solved exactly here, or None for
+# any.
 REQUIRED_LINEAR = {
     "C": None, "class_weight": None, "tol": None, "fit_intercept": None, "intercept_scaling": None,
     "loss": "hinge", "penalty": "l2", "multi_class": "ovr",
@@ -43,26 +47,36 @@ def machine_of(
 ) -> tuple[Machine, Iterator[DualSolution]]:
     """Machine of an SVC-like or LinearSVC-like estimator, and the exact solutions of its problems.
 
-    The machine has the estimator's present parameters and these data. Each solution is made when it is
-    asked for; that of a fitted SVC starts from its coefficients.
+    The machine has the estimator's present parameters and the given data. Each solution is computed when
+    the iterator reaches it; that of a fitted binary SVC starts from its coefficients.
 
     Parameters
     ----------
     estimator : SVC, BayesSVC or LinearSVC, fitted or not
+        The estimator.
     X : array or sparse matrix of shape (n_samples, n_features)
+        Training data; the kernel matrix for a precomputed kernel.
     y : array of shape (n_samples,)
+        Class labels.
     sample_weight : array of shape (n_samples,), optional
+        Weight of each row; 1 by default.
     one_vs_one : bool
-        For more than two classes, take them in pairs instead of one against the rest.
+        For more than two classes, take them in pairs instead of each against the rest.
+
+    Returns
+    -------
+    machine : Machine
+        The training data and the kernel matrix.
+    solutions : iterator of DualSolution
+        The exact solution of each of the machine's problems.
 
     Raises
     ------
     TypeError
-        If the estimator has not the parameters of :class:`sklearn.svm.SVC` or
+        If the estimator does not have the parameters of :class:`sklearn.svm.SVC` or
         :class:`sklearn.svm.LinearSVC`.
     ValueError
-        If X, y are not what a fitted estimator was fitted on, or a LinearSVC has another loss
-        than the hinge.
+        If a fitted estimator was not fitted on X and y, or a LinearSVC has another loss than the hinge.
     """
     check_instance(estimator)
     linear = _is_linear_machine(estimator)
@@ -84,12 +98,13 @@ def machine_of(
     bounds = row_bounds(
         estimator.C, _class_weight_of(estimator, classes, numbers, y, weight), numbers, weight
     )
-    machine = Machine.build(X, numbers, classes, kernel, weight, bounds, int(linear), one_vs_one)
+    machine = Machine.build(X, numbers, classes, kernel, weight, bounds, int(linear))
+    machine = replace(machine, one_vs_one=one_vs_one)
     return machine, _solutions(estimator, machine, started=fitted and not linear and machine.n_problems == 1)
 
 
 def _solutions(estimator: Any, machine: Machine, started: bool) -> Iterator[DualSolution]:
-    """Solutions of the machine's problems, each made when it is asked for: together they may not fit."""
+    """Solutions of the machine's problems, one at a time: all together may not fit in memory."""
     for k in range(machine.n_problems):
         problem = machine.problem(k)
         start = _coefficients_of(estimator, problem) if started else None
@@ -97,7 +112,7 @@ def _solutions(estimator: Any, machine: Machine, started: bool) -> Iterator[Dual
 
 
 def step_limit(estimator: Any) -> int:
-    """``max_iter`` of an SVC; -1 for a LinearSVC, whose iterations are passes of another solver."""
+    """``max_iter`` of an SVC; -1 for a LinearSVC, which counts the passes of another solver."""
     return -1 if _is_linear_machine(estimator) else int(estimator.max_iter)
 
 
@@ -123,14 +138,14 @@ def _is_linear_machine(estimator: Any) -> bool:
 
 
 def _linear_kernel(estimator: Any) -> Kernel:
-    """``x'z`` plus the square of the constant feature, whose weight is the intercept."""
+    """``x'z + s^2``, where s is the constant feature whose weight is the intercept."""
     constant = float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0
     return Kernel("poly", gamma=1.0, degree=1, coef0=constant**2)
 
 
 def _kernel_of(estimator: Any, X: Any, weight: Array) -> Kernel:
-    """The kernel that the estimator's parameters mean on X, whatever they were when it was fitted."""
-    # SVC's own "scale" knows no weights.
+    """The kernel with the estimator's present parameters, which may differ from those it was fitted with."""
+    # SVC's gamma="scale" ignores sample weights.
     kernel = Kernel.of(estimator, X, None if isinstance(estimator, SVC) else weight)
     fitted: Kernel | None = getattr(estimator, "kernel_", None)
     return fitted if fitted is not None and fitted == kernel else kernel
@@ -144,7 +159,7 @@ def _class_weight_of(
     if isinstance(given, str) and isinstance(estimator, SVC):
         labels = np.asarray(column_or_1d(y))
         known = np.unique(labels)
-        # SVC counts rows, whatever their weight.
+        # SVC balances the numbers of rows, whatever their weights.
         balanced = compute_class_weight(given, classes=known, y=labels)
         return np.asarray(balanced[np.searchsorted(known, classes)])
     return class_weights(given, classes, numbers, weight)
@@ -156,7 +171,8 @@ def _coefficients_of(estimator: Any, problem: DualProblem) -> Array:
     coef = np.asarray(coef.todense() if sparse.issparse(coef) else coef).ravel()
     rows = np.arange(len(problem.group))
     if isinstance(estimator, SVC):
-        rows = np.flatnonzero(problem.group >= 0)  # SVC numbers its support among rows of positive weight
+        # SVC numbers its support vectors among the rows of positive weight.
+        rows = np.flatnonzero(problem.group >= 0)
     if estimator.support_.max(initial=-1) >= len(rows):
         raise ValueError(
             "X has fewer rows than the estimator was fitted on, rows of weight zero not counted."
@@ -170,7 +186,8 @@ def _coefficients_of(estimator: Any, problem: DualProblem) -> Array:
         raise ValueError(
             "The signs of the estimator's dual coefficients do not fit y: pass the X and y it was fitted on."
         )
-    if np.any(np.abs(beta) > problem.bound + slack):  # C or a weight has been lowered since
+    # C or a weight may have been lowered since.
+    if np.any(np.abs(beta) > problem.bound + slack):
         return np.zeros_like(beta)
     beta = np.clip(beta, problem.lower, problem.upper)
     return beta if abs(beta.sum()) <= 1e-9 * problem.bound.sum() else np.zeros_like(beta)

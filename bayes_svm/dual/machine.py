@@ -1,4 +1,4 @@
-"""The training data of one SVM, and the dual problems that they mean."""
+"""The training data of one SVM, and its dual problems."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from bayes_svm._core.matrix import block
 from bayes_svm.dual.problem import DualProblem, first_occurrences, is_convex
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.kernels.functions import Kernel, make_symmetric
+from bayes_svm.kernels.arrays import make_symmetric
 from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices
 
@@ -27,25 +28,29 @@ class Machine:
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples, n_features)
+        Feature vectors; the kernel matrix for a precomputed kernel.
     y : array of shape (n_samples,)
         Class numbers.
     classes : array of shape (n_classes,)
+        Labels of the classes.
     kernel : Kernel
+        The kernel function with its parameters.
     weight : array of shape (n_samples,)
         Sample weights.
     row_bound : array of shape (n_samples,)
         ``C * sample_weight * class_weight``.
     gram : KernelMatrix
-        Kernel values between the distinct rows of positive weight, and of a null point.
+        Kernel values between the distinct rows of positive weight, and the null point if there is one.
     row_of : array of shape (n_samples,)
-        The distinct row of each sample, -1 for weight zero.
+        Number of each sample's distinct row, -1 for weight zero.
     convex : bool
         Whether the kernel is positive semi-definite on the training points.
     n_null : int
-        1 where the intercept is regularised, and part of the kernel: see
+        Number of null points: 1 where the intercept is regularised and part of the kernel, see
         :class:`bayes_svm.dual.problem.DualProblem`.
     one_vs_one : bool
-        For more than two classes, whether each is set against each other one instead of the rest.
+        For more than two classes, whether there is a problem for each pair of classes, instead of one for
+        each class against the rest.
     """
 
     X: Any
@@ -70,9 +75,10 @@ class Machine:
         weight: Array,
         row_bound: Array,
         n_null: int = 0,
-        one_vs_one: bool = False,
     ) -> Machine:
-        """Evaluate the kernel on the distinct rows.
+        """Evaluate the kernel on the distinct rows. Classes are taken against the rest.
+
+        The parameters are those of the class.
 
         Raises
         ------
@@ -89,7 +95,8 @@ class Machine:
             distinct, number = first_occurrences(gram_used)
             values = block(gram_used, distinct, distinct)
             same_point = np.array_equal(gram_used, values[np.ix_(number, number)])
-            if not same_point:  # equal rows of unequal columns: not one point after all
+            # Equal rows whose columns differ are not one point.
+            if not same_point:
                 distinct, number, values = np.arange(len(used)), np.arange(len(used)), gram_used
             make_symmetric(values, str(kernel))
             gram = KernelMatrix.of(values)
@@ -99,11 +106,11 @@ class Machine:
         row_of = np.full(X.shape[0], -1, dtype=np.intp)
         row_of[used] = number
         convex = kernel.positive_semidefinite or is_convex(gram.whole())
-        return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, convex, n_null, one_vs_one)
+        return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, convex, n_null)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Classes that are positive and negative in each problem, one-against-one."""
+        """The positive and the negative class of each problem, where classes are taken in pairs."""
         return list(combinations(range(len(self.classes)), 2))
 
     @property
@@ -116,9 +123,14 @@ class Machine:
     def problem(self, k: int) -> DualProblem:
         """The k-th dual problem.
 
-        Two classes: class 1 against class 0. More: class k against the rest; or the k-th pair,
-        the first of the pair positive, as in :class:`sklearn.svm.SVC`. It may have a kernel matrix of its
-        own: ask for it once, and leave it to the solution.
+        For two classes it is class 1 against class 0. For more it is class k against the rest, or the k-th
+        pair with its first class positive, as in :class:`sklearn.svm.SVC`. A problem may take a part of the
+        kernel matrix with it: ask for each problem once; its solution holds it.
+
+        Parameters
+        ----------
+        k : int
+            Number of the problem.
         """
         row_of = self.row_of
         if self.n_problems == 1:
@@ -133,7 +145,18 @@ class Machine:
         return DualProblem.merge(self.gram, row_of, label, self.row_bound, self.convex, self.n_null)
 
     def values_on_rows(self, solution: DualSolution) -> Array:
-        """Decision value of every training row, also of those the problem does not have."""
+        """Decision value of every training row, also of the rows that are not in the problem.
+
+        Parameters
+        ----------
+        solution : DualSolution
+            Solution of one of the problems.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The decision values.
+        """
         values = np.empty(len(self.y))
         group = solution.problem.group
         used = group >= 0
@@ -149,13 +172,26 @@ class Machine:
         absent = np.flatnonzero(self.row_of < 0)
         if len(absent):
             values[absent] = solution.intercept
-            if len(support):  # none where the numbers are beyond double precision
+            # There is no support where the numbers are beyond double precision.
+            if len(support):
                 for part, cross in self.kernel.blocks(self.X[absent], self.X[support], support):
                     values[absent[part]] += cross @ beta[support]
         return values
 
     def cross(self, problem: DualProblem, X: Any) -> Array:
-        """Kernel values between some points and those of a problem, the null point's zeros last.
+        """Kernel values between some feature vectors and the points of a problem.
+
+        Parameters
+        ----------
+        problem : DualProblem
+            One of the problems.
+        X : array or CSR matrix of shape (n_at, n_features)
+            The feature vectors.
+
+        Returns
+        -------
+        array of shape (n_at, n_points)
+            The kernel values; 0 for the null point, which is the last.
 
         Raises
         ------

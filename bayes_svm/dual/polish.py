@@ -1,9 +1,9 @@
 """From an approximate dual solution to the exact one, by following a path of exact optima.
 
-The approximate solution is the exact optimum of a problem with slightly other margin
-targets. Those targets are moved to the wanted ones on a straight line, and the optimum is
+The approximate solution is the exact optimum of a problem with slightly different margin
+targets. These targets are moved to the wanted ones on a straight line, and the optimum is
 followed from event to event (a parametric active-set method). Nothing has to be guessed,
-and no step can go uphill.
+and no step can go uphill. ``docs/explanation/leave_one_out.md`` defines the words.
 """
 
 from __future__ import annotations
@@ -13,44 +13,70 @@ from functools import lru_cache
 
 import numpy as np
 
-from bayes_svm._core.follow import DONE, NEVER, NO_WAY_ON, Base, Motion, Scratch, State, enter_each, follow
+from bayes_svm._core.follow import enter_each
+from bayes_svm._core.records import DONE, NO_WAY_ON
 from bayes_svm.dual.problem import DualProblem, snapped
-from bayes_svm.dual.tableau import Tableau, flat_curvature, independent_points
+from bayes_svm.dual.tableau import Tableau, independent_points
+from bayes_svm.dual.tableau_path import Stretch, base_of, beta_at, follow_on, motion_of, scratch, state_at
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = [
-    "Polished",
-    "beta_at",
-    "margin_targets",
-    "optimality_violation",
-    "polish",
-    "scratch",
-    "state_at",
-]
+__all__ = ["Polished", "coefficients_of_partition", "margin_targets", "optimality_violation", "polish"]
 
 
 MAX_ROUNDS = 100
-MAX_CHANGES = 64  # changes of the partition after which a new tableau is cheaper
-ROUNDING = 1e-12  # violation, relative to the residuals, that is no violation
-INDEFINITE = 1e3  # negative curvature, in units of what counts as flat, that is not rounding
+# A violation of at most this multiple of the largest residual, or coefficient, is rounding.
+NO_VIOLATION = 1e-12
+# A curvature below minus this multiple of what counts as flat is not rounding: the kernel is indefinite.
+INDEFINITE_CURVATURE = 1e3
 
 
 def margin_targets(label: Array, tie_break: float) -> Array:
     """Targets ``y (1 + delta)`` with distinct, fixed, tiny delta.
 
-    On grids and categorical data dozens of points can lie exactly on the margin. Distinct
-    targets leave at most rank + 1 of them there, and no event of length zero.
+    On grids and categorical data dozens of points can lie exactly on the margin. With distinct targets at
+    most rank + 1 of them stay there, and no two events coincide.
+
+    Parameters
+    ----------
+    label : array of shape (n_points,)
+        -1 or +1; 0 for a null point.
+    tie_break : float
+        Largest delta.
+
+    Returns
+    -------
+    array of shape (n_points,)
+        The targets.
     """
     return np.asarray(label * (1.0 + _distinct(len(label)) * tie_break))
 
 
-@lru_cache(maxsize=4)  # the polish and the paths of one problem ask for the same
+# The polish and the paths of one problem ask for the same numbers.
+@lru_cache(maxsize=4)
 def _distinct(number: int) -> Array:
+    """So many fixed numbers between 1/2 and 1."""
     return np.random.default_rng(0).uniform(0.5, 1.0, number)
 
 
 def optimality_violation(beta: Array, residual: Array, lower: Array, upper: Array) -> Array:
-    """How far each point's residual is on the wrong side, given where its beta is."""
+    """How far each point's residual is on the wrong side, given where its beta is.
+
+    Bounds are compared exactly here: ``beta`` is :func:`~bayes_svm.dual.problem.snapped`, or from a path.
+
+    Parameters
+    ----------
+    beta : array of shape (n_points,)
+        Signed coefficients, exactly at a bound or between.
+    residual : array of shape (n_points,)
+        Decision values minus targets.
+    lower, upper : arrays of shape (n_points,)
+        Bounds of beta.
+
+    Returns
+    -------
+    array of shape (n_points,)
+        The violation of each point, at least 0.
+    """
     too_low = np.where(beta < upper, np.maximum(0.0, -residual), 0.0)
     too_high = np.where(beta > lower, np.maximum(0.0, residual), 0.0)
     return np.asarray(np.maximum(too_low, too_high))
@@ -58,7 +84,19 @@ def optimality_violation(beta: Array, residual: Array, lower: Array, upper: Arra
 
 @dataclass(frozen=True)
 class Polished:
-    """Coefficients, an independent set of free points, pivots made, and why it failed or None."""
+    """What the polish ended with.
+
+    Parameters
+    ----------
+    beta : array of shape (n_points,)
+        Signed coefficients.
+    free : array of shape (n_free,)
+        An independent set of free points.
+    pivots : int
+        Number of exchanges made.
+    reason : str or None
+        Why the polish failed, or None.
+    """
 
     beta: Array
     free: Indices
@@ -66,52 +104,24 @@ class Polished:
     reason: str | None
 
 
-def scratch(n_rows: int, capacity: int) -> Scratch:
-    """Scratch memory of the compiled loops, for a number of rows and of changes."""
-    return Scratch(
-        rate=np.empty(n_rows + 1),
-        wait=np.empty(n_rows),
-        A=np.empty((capacity, capacity)),
-        pivots=np.empty(capacity, dtype=np.int64),
-        weights=np.empty(capacity),
-        factored=np.full(capacity + 1, -1),
-    )
-
-
-def state_at(beta: Array, residual: Array, is_in: Mask, lower: Array, upper: Array, capacity: int) -> State:
-    """Where a path starts: which points are in, what beta and residual all have."""
-    at_upper = ~is_in & (beta != lower)
-    return State(
-        position=np.where(is_in, beta, residual),
-        low=np.where(is_in, lower, np.where(at_upper, -NEVER, 0.0)),
-        high=np.where(is_in, upper, np.where(at_upper, 0.0, NEVER)),
-        is_in=is_in.copy(),
-        at_upper=at_upper,
-        changed=np.empty(capacity, dtype=np.int64),
-    )
-
-
-def beta_at(state: State, lower: Array, upper: Array) -> Array:
-    """Coefficients of the points at a state of a path."""
-    return np.where(state.is_in, state.position, np.where(state.at_upper, upper, lower))
-
-
 def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) -> Polished:
-    """Exact optimum for ``targets``, from coefficients that violate it by ``violation``.
+    """Exact optimum for ``targets``, from coefficients that violate its conditions by ``violation``.
 
     Parameters
     ----------
     problem : DualProblem
+        A convex problem.
     targets : array of shape (n_points,)
         Signed margin targets, usually :func:`margin_targets` of the labels.
     beta : array of shape (n_points,)
         Feasible coefficients.
     violation : float
-        Their violation of optimality, which sets how wide to look for events.
+        Violation of optimality: the larger it is, the more points the tableau covers.
 
     Returns
     -------
     Polished
+        The optimum, or where the polish failed.
     """
     gram, lower, upper = problem.gram, problem.lower, problem.upper
     pivots, best, free = 0, np.inf, np.empty(0, dtype=np.intp)
@@ -128,14 +138,14 @@ def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) 
                 exact = _if_optimal(problem, targets, beta, free)
                 if exact is not None:
                     return Polished(exact, free, pivots, None)
-            beta, free, events, outcome = _round(problem, targets, beta, gradient, free, violation)
-            pivots += events
-            if outcome == NO_WAY_ON:
+            stretch = _round(problem, targets, beta, gradient, free, violation)
+            beta, free, pivots = stretch.beta, stretch.free, pivots + stretch.events
+            if stretch.outcome == NO_WAY_ON:
                 break
-            if outcome == DONE:
+            if stretch.outcome == DONE:
                 beta, residual = _resolved(problem, targets, beta, free) if len(free) else (beta, gradient)
                 worst = float(optimality_violation(beta, residual, lower, upper).max())
-                if worst <= ROUNDING * max(1.0, float(np.abs(residual).max())) or worst >= best / 2:
+                if _is_rounding(worst, residual) or worst >= best / 2:
                     return Polished(beta, free, pivots, None)
                 best = worst
                 violation = max(violation, worst)
@@ -144,8 +154,16 @@ def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) 
     return Polished(beta, free, pivots, f"the polish did not end in {pivots} pivots")
 
 
+def _is_rounding(violation: float, residual: Array) -> bool:
+    """Whether a violation of optimality is no more than the rounding of the residuals."""
+    return bool(violation <= NO_VIOLATION * max(1.0, float(np.abs(residual).max())))
+
+
 def _independent_free(problem: DualProblem, beta: Array) -> tuple[Array, Indices]:
-    """Move dependent free points to a bound without changing any decision value."""
+    """Move dependent free points to a bound without changing any decision value.
+
+    Free here means strictly between the bounds, compared exactly.
+    """
     for _ in range(MAX_ROUNDS):
         candidates = np.flatnonzero((beta > problem.lower) & (beta < problem.upper))
         if len(candidates) == 0:
@@ -158,23 +176,21 @@ def _independent_free(problem: DualProblem, beta: Array) -> tuple[Array, Indices
 
 
 def _exchanged(problem: DualProblem, beta: Array, free: Indices, dependent: Indices) -> Array:
-    """One exchange for each dependent point; the last ones can be lost in the rounding of the first."""
-    lower, upper = problem.lower, problem.upper
+    """Exchange dependent points for free ones; the last exchange can be lost in the rounding of the first."""
     tableau = Tableau.sweep(problem.gram, problem.free_system(free), dependent)
-    flat = flat_curvature(problem.gram, tableau.rows, problem.shift)
-    if np.any(tableau.W.diagonal()[len(free) : -1] < -INDEFINITE * flat[len(free) :]):
+    base = base_of(problem, tableau)
+    if np.any(tableau.W.diagonal()[len(free) : -1] < -INDEFINITE_CURVATURE * base.flat[len(free) :]):
         raise np.linalg.LinAlgError("the kernel is not positive semi-definite")
     rows, capacity = tableau.rows, 2 * len(free) + 4
-    base = Base(tableau.W, tableau.base_in, lower[rows], upper[rows], flat)
-    state = state_at(beta[rows], np.zeros(len(rows)), tableau.base_in, lower[rows], upper[rows], capacity)
+    state = state_at(beta[rows], np.zeros(len(rows)), tableau.base_in, base.lower, base.upper, capacity)
     enter_each(base, np.arange(len(free), len(rows)), beta[rows], state, scratch(len(rows), capacity))
     beta = beta.copy()
-    beta[rows] = beta_at(state, lower[rows], upper[rows])
+    beta[rows] = beta_at(state, base.lower, base.upper)
     return beta
 
 
 def _first_to_move(beta: Array, gradient: Array, lower: Array, upper: Array) -> Indices:
-    """With no free point: the one that most wants to leave its bound, none at an optimum."""
+    """Without a free point, the one that violates optimality most; none at an optimum."""
     rising = np.where(beta < upper, -gradient, -np.inf)
     falling = np.where(beta > lower, -gradient, np.inf)
     if rising.max() <= falling.min():
@@ -184,71 +200,86 @@ def _first_to_move(beta: Array, gradient: Array, lower: Array, upper: Array) -> 
 
 def _round(
     problem: DualProblem, targets: Array, beta: Array, gradient: Array, free: Indices, violation: float
-) -> tuple[Array, Indices, int, int]:
+) -> Stretch:
     """Follow the optimum from the targets that ``beta`` is optimal for to the wanted ones."""
-    lower, upper = problem.lower, problem.upper
     residual = gradient - gradient[free].mean()
-    violated = optimality_violation(beta, residual, lower, upper) > 0
+    drift, violated = _drift(problem, beta, residual, free)
+    others = _expected(problem, residual, violated, free, violation)
+    tableau = Tableau.sweep(problem.gram, problem.free_system(free), others)
+    rows, n_free = tableau.rows, tableau.n_free
+    drift = drift[rows]
+    start = residual[rows] + drift
+    start[:n_free] = 0.0
+    lacking = _lacking(beta)
+    direction = drift[:n_free] @ tableau.W[:n_free] + lacking * tableau.W[-1]
+    direction[n_free:-1] -= drift[n_free:]
+    return follow_on(problem, tableau, motion_of(direction, drift, lacking), beta, start, 1.0)
+
+
+def _drift(problem: DualProblem, beta: Array, residual: Array, free: Indices) -> tuple[Array, Mask]:
+    """How far each target moves from one that ``beta`` is optimal for, and which points violate theirs."""
+    violated = optimality_violation(beta, residual, problem.lower, problem.upper) > 0
     violated[free] = False
     # A violated point starts a little on the right side of its own first target.
     stretch = 1.0 + _distinct(len(beta))
     drift = np.where(violated, -stretch * residual, 0.0)
     drift[free] = -residual[free]
+    return drift, violated
+
+
+def _expected(
+    problem: DualProblem, residual: Array, violated: Mask, free: Indices, violation: float
+) -> Indices:
+    """Points outside ``free`` that may have an event: those that are violated or near the margin."""
     near = violated | (np.abs(residual) <= max(0.1, 20 * violation))
     near[free] = False
-    near &= upper > lower
-    system = problem.free_system(free)
-    tableau = Tableau.sweep(problem.gram, system, np.flatnonzero(near))
-    rows, n_free = tableau.rows, tableau.n_free
-    # What the clipping of an earlier round took; rounding is not worth an event.
+    near &= problem.upper > problem.lower
+    return np.flatnonzero(near)
+
+
+def _lacking(beta: Array) -> float:
+    """What the sum of beta lacks to 0 since an earlier round clipped it; rounding is not worth an event."""
     lacking = -float(beta.sum())
-    if abs(lacking) <= ROUNDING * float(np.abs(beta).max(initial=0.0)):
-        lacking = 0.0
-    drift = drift[rows]
-    start = residual[rows] + drift
-    start[:n_free] = 0.0
-    flat = flat_curvature(problem.gram, rows, problem.shift)
-    base = Base(tableau.W, tableau.base_in, lower[rows], upper[rows], flat)
-    direction = drift[:n_free] @ tableau.W[:n_free] + lacking * tableau.W[-1]
-    direction[n_free:-1] -= drift[n_free:]
-    motion = Motion(
-        direction=direction,
-        goal=np.zeros(len(rows) + 1),
-        drift=drift,
-        needed=lacking,
-        watched=-1,
-        sign=0.0,
-        steepest=0.0,
-        margin=0.0,
-    )
-    state = state_at(beta[rows], start, tableau.base_in, lower[rows], upper[rows], MAX_CHANGES)
-    _, events, outcome, _ = follow(
-        base, motion, state, 0, 1.0, 20 * len(rows) + 1000, scratch(len(rows), MAX_CHANGES)
-    )
-    beta = beta.copy()
-    beta[rows] = beta_at(state, lower[rows], upper[rows])
-    return beta, np.sort(rows[state.is_in]), events, outcome
+    return 0.0 if abs(lacking) <= NO_VIOLATION * float(np.abs(beta).max(initial=0.0)) else lacking
 
 
 def _resolved(problem: DualProblem, targets: Array, beta: Array, free: Indices) -> tuple[Array, Array]:
-    """Coefficients of the free points solved anew, and the residual of every point."""
+    """Solve for the coefficients of the free points anew; also returns the residual of every point."""
     beta, intercept = coefficients_of_partition(problem, targets, beta, free)
     return beta, problem.gram.product(beta) + intercept - targets
 
 
 def _if_optimal(problem: DualProblem, targets: Array, beta: Array, free: Indices) -> Array | None:
-    """The exact coefficients of the present partition, if they are the optimum already."""
+    """The exact coefficients of the present partition, or None if they are not optimal."""
     exact, residual = _resolved(problem, targets, beta, free)
     inside = (exact[free] > problem.lower[free]) & (exact[free] < problem.upper[free])
     worst = optimality_violation(exact, residual, problem.lower, problem.upper).max()
-    good = bool(inside.all()) and worst <= ROUNDING * max(1.0, float(np.abs(residual).max()))
-    return exact if good else None
+    return exact if bool(inside.all()) and _is_rounding(worst, residual) else None
 
 
 def coefficients_of_partition(
     problem: DualProblem, targets: Array, beta: Array, free: Indices
 ) -> tuple[Array, float]:
-    """Coefficients and intercept with residual zero on ``free``, the other points left where they are."""
+    """Coefficients and intercept with residual zero on ``free``; the other coefficients stay as they are.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        The problem whose bounds hold.
+    targets : array of shape (n_points,)
+        Signed margin targets.
+    beta : array of shape (n_points,)
+        Coefficients; those of the free points are not read.
+    free : array of shape (n_free,)
+        Independent points.
+
+    Returns
+    -------
+    beta : array of shape (n_points,)
+        Coefficients, clipped to their bounds.
+    intercept : float
+        Intercept of the decision function.
+    """
     system = problem.free_system(free)
     beta = beta.copy()
     beta[free] = 0.0

@@ -13,20 +13,25 @@ from scipy.linalg import lapack
 
 from bayes_svm.dual.tableau import FreeSystem, kernel_shift
 from bayes_svm.kernels.gram import KernelMatrix
-from bayes_svm.utils.types import Array, Indices
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = [
     "DualProblem",
     "bound_slack",
     "first_occurrences",
     "is_convex",
+    "movable",
     "snapped",
 ]
 
 
-AT_BOUND = 1e-9  # see bound_slack
+# A coefficient within this multiple of its bound, or of the largest coefficient, is at the bound: see
+# bound_slack.
+AT_BOUND = 1e-9
+# The bound of a null point.
 UNBOUNDED = 1e300
-CURVATURE_ROUNDING = 1e-9  # negative curvature, relative to the diagonal, that may be rounding
+# A negative curvature of at most this multiple of the mean diagonal may be rounding.
+CURVATURE_ROUNDING = 1e-9
 
 
 def first_occurrences(X: Any) -> tuple[Indices, Indices]:
@@ -35,6 +40,7 @@ def first_occurrences(X: Any) -> tuple[Indices, Indices]:
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples, n_features)
+        Feature vectors; 0.0 and -0.0 are equal.
 
     Returns
     -------
@@ -68,6 +74,11 @@ def is_convex(gram: Array) -> bool:
     """Whether ``beta' K beta >= 0`` for all beta that sum to 0, up to rounding.
 
     Centring the kernel matrix takes out the part that such beta do not see.
+
+    Parameters
+    ----------
+    gram : array of shape (n_points, n_points)
+        Kernel matrix.
     """
     means = gram.mean(axis=0)
     centred = gram - means - means[:, None] + means.mean()
@@ -80,16 +91,38 @@ def is_convex(gram: Array) -> bool:
 def bound_slack(beta: Array, bound: Array) -> Array:
     """Distance from a bound within which a coefficient counts as being on it.
 
-    Rounding is relative to the coefficients, which can be far smaller than their bounds.
+    Rounding is relative to the coefficients, which can be far smaller than their bounds. Three places do
+    not use this distance: paths and the polish put coefficients on their bounds exactly and compare
+    exactly; the end of a path has the tableau's rounding besides
+    (:func:`bayes_svm._core.optimality.slack_of`); and the proofs of
+    :mod:`bayes_svm.leave_one_out.certified` need what is free beyond doubt.
+
+    Parameters
+    ----------
+    beta : array of shape (n_points,)
+        Signed coefficients.
+    bound : array of shape (n_points,)
+        Upper bounds of alpha.
+
+    Returns
+    -------
+    array of shape (n_points,)
+        The distance for each point.
     """
     return np.asarray(AT_BOUND * np.minimum(bound, np.abs(beta).max(initial=0.0)))
 
 
 def snapped(beta: Array, lower: Array, upper: Array) -> Array:
-    """Coefficients within rounding of a bound put on it."""
+    """The coefficients, with those within rounding of a bound put on it."""
     slack = bound_slack(beta, upper - lower)
     beta = np.where(beta <= lower + slack, lower, beta)
     return np.where(beta >= upper - slack, upper, beta)
+
+
+def movable(beta: Array, lower: Array, upper: Array) -> tuple[Mask, Mask]:
+    """Which coefficients can rise, and which can fall: they are not at that bound. A free one can do both."""
+    slack = bound_slack(beta, upper - lower)
+    return np.asarray(beta < upper - slack), np.asarray(beta > lower + slack)
 
 
 class _NoKernelMatrix:
@@ -98,7 +131,7 @@ class _NoKernelMatrix:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
             f"{name!r} of a kernel matrix that is not kept after the fit: pass the estimator with X and y to "
-            "a function that needs it, such as leave_one_out."
+            "the function that needs it, such as leave_one_out."
         )
 
 
@@ -109,14 +142,14 @@ class DualProblem:
     .. math:: \sum_g \beta_g = 0, \qquad \text{lower} \le \beta \le \text{upper},
               \qquad \beta_g = y_g \alpha_g
 
-    Points with equal x and equal label are one point here, their bounds added up.
-    A machine whose intercept is regularised, as that of :class:`sklearn.svm.LinearSVC`, has no
-    constraint on the sum of beta. It is posed as one that has, with a *null point* more: at the
-    origin of feature space, with target 0 and no bounds, which takes up any sum at no cost and
-    holds the intercept at 0.
+    Rows with equal x and equal label are merged into one point, whose bound is the sum of theirs.
 
-    The residual of point g is ``f(x_g) - y_g``: at the optimum it is at least 0 where
-    beta is at its lower bound, at most 0 at its upper bound, 0 in between.
+    A machine whose intercept is regularised, such as :class:`sklearn.svm.LinearSVC`, has no constraint on
+    the sum of beta. The constraint is kept, and a *null point* is added: it lies at the origin of feature
+    space, has target 0 and no bounds. It takes up any sum at no cost, and holds the intercept at 0.
+
+    The residual of point g is ``f(x_g) - y_g``. At the optimum it is at least 0 where
+    beta is at its lower bound, at most 0 at its upper bound, and 0 in between.
 
     Parameters
     ----------
@@ -125,14 +158,14 @@ class DualProblem:
     label : array of shape (n_points,)
         -1 or +1; 0 for a null point, which is then the last.
     bound : array of shape (n_points,)
-        Sum of the members' ``C * sample_weight * class_weight``.
+        Sum of ``C * sample_weight * class_weight`` over the rows of each point.
     group : array of shape (n_samples,)
         The point each row belongs to; -1 for rows of weight zero.
     row_bound : array of shape (n_samples,)
         Each row's own part of the bound.
     convex : bool
-        Whether the objective is convex where the coefficients sum to 0. If not, there is no
-        optimum to be had, only a stationary point.
+        Whether the objective is convex where the coefficients sum to 0. If not, only a stationary point can
+        be found.
     """
 
     gram: KernelMatrix
@@ -160,11 +193,15 @@ class DualProblem:
         gram : KernelMatrix
             Kernel values between the distinct rows of X, and of null points.
         row_of : array of shape (n_samples,)
-            The distinct row each sample has; -1 for rows of weight zero.
-        label, row_bound : arrays of shape (n_samples,)
+            Number of each sample's distinct row; -1 for rows of weight zero.
+        label : array of shape (n_samples,)
+            -1 or +1.
+        row_bound : array of shape (n_samples,)
+            Each row's own part of the bound.
         convex : bool
+            Whether the kernel is positive semi-definite on the points.
         n_null : int
-            1 for a machine whose intercept is regularised.
+            Number of null points: 1 for a machine whose intercept is regularised.
         """
         key = np.where(row_of < 0, -1, 2 * row_of + (label > 0))
         present, group = np.unique(key[key >= 0], return_inverse=True)
@@ -188,9 +225,15 @@ class DualProblem:
         return kernel_shift(self.gram)
 
     def free_system(self, free: Indices) -> FreeSystem:
-        """The factorised system of some free points; that of the last ones asked for is kept.
+        """The factorised system of some free points.
 
-        The polish, the exact coefficients and the paths of one solution all ask for the same.
+        The last system is kept: the polish, the exact coefficients and the paths of one solution need the
+        same.
+
+        Parameters
+        ----------
+        free : array of shape (n_free,)
+            Numbers of the points.
 
         Raises
         ------
@@ -219,7 +262,17 @@ class DualProblem:
         return np.where(self.label >= 0, self.bound, 0.0)
 
     def objectives(self, beta: Array, values: Array, intercept: float) -> tuple[float, float]:
-        """Primal and dual objective at ``beta``, whose decision values are ``values``."""
+        """Primal and dual objective at ``beta``.
+
+        Parameters
+        ----------
+        beta : array of shape (n_points,)
+            Signed coefficients.
+        values : array of shape (n_points,)
+            Their decision values.
+        intercept : float
+            The intercept in these values.
+        """
         norm = float(beta @ (values - intercept))
         weight = np.where(self.label != 0, self.bound, 0.0)
         loss = float(weight @ np.maximum(0.0, 1.0 - self.label * values))

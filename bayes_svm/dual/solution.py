@@ -9,22 +9,31 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from bayes_svm.dual.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
-from bayes_svm.dual.problem import DualProblem, bound_slack, snapped
-from bayes_svm.dual.working_set import descend
+from bayes_svm.dual.problem import DualProblem, bound_slack, movable, snapped
+from bayes_svm.dual.working_set import lower_violation
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
 __all__ = ["DualSolution", "intercept_interval", "pinning_points", "solve", "warn_if_inexact"]
 
 
-EXACT_RESIDUAL = 1e-9  # a solution is exact below this multiple of its scale
-EXACT_GAP = 1e-9  # and its relative duality gap below this,
-ROUNDING_RESIDUAL = 1e-12  # or its residual below this: a huge C makes a gap even of rounding
-UNIQUE = 1e-8  # length of the interval of optimal intercepts that is a point, up to rounding
-TIE_BREAKS = (1e-7, 1e-9, 1e-11, 1e-13)  # tried in turn until the unperturbed solution is exact to rounding:
-SETTLED = 10.0  # up to this multiple of it
+# A solution is exact if its KKT residual is at most this multiple of its scale, and its relative duality
+# gap is at most EXACT_GAP.
+EXACT_RESIDUAL = 1e-9
+EXACT_GAP = 1e-9
+# The gap does not matter if the residual is at most this multiple of the scale: a huge C turns rounding
+# into a gap.
+ROUNDING_RESIDUAL = 1e-12
+# An interval of optimal intercepts of at most this length is a point, up to rounding.
+UNIQUE = 1e-8
+# These perturbations of the targets are tried in turn, until the solution at the exact targets is exact to
+# rounding.
+TIE_BREAKS = (1e-7, 1e-9, 1e-11, 1e-13)
+# A residual of at most this multiple of its rounding error is no more than rounding.
+ROUNDING_FACTOR = 10.0
 EPSILON, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
-ROUNDING_SHARE, MOST_ROUNDING = 1e-5, 100.0  # see DualSolution.scale
+# A scale may be raised to this share of the summands, and up to MOST_ROUNDING times: see DualSolution.scale.
+ROUNDING_SHARE, MOST_ROUNDING = 1e-5, 100.0
 
 
 NOT_CONVEX = (
@@ -51,33 +60,35 @@ class DualSolution:
     Parameters
     ----------
     problem : DualProblem
-        What it is the optimum of.
+        The problem that it solves.
     beta : array of shape (n_points,)
         Signed dual coefficients of the merged points.
     intercept : float
+        Intercept b of the decision function.
     values : array of shape (n_points,)
         ``f(x_g)``.
     free : array of shape (n_free,)
-        Points with ``0 < alpha < C``: an independent set on the margin.
+        Points with ``0 < alpha < C``, which lie on the margin; they are independent.
     kkt_residual : float
         Largest violation of the optimality conditions, in units of the decision value.
     scale : float
-        Size of the numbers the residual is made of: the larger of 1 and ``max |f|``; or, up to
-        100 times that, 1e-5 of the largest ``sum |beta k|``, whose rounding no solver can undo.
+        Size of the numbers in the residual: the larger of 1 and ``max |f|``. Where the rounding of large
+        sums keeps the residual from being exact on that scale, it is 1e-5 of the largest ``sum |beta k|``,
+        up to 100 times as large.
     rounding : float
-        Rounding of that largest ``sum |beta k|``: no residual is known better.
+        Rounding error of the largest ``sum |beta k|``. No residual is known better.
     primal, dual : float
         Objective values ``|w|^2 / 2 + sum C xi`` and ``sum alpha - |w|^2 / 2``.
     smo_steps, pivots : int
-        Work done: pair updates of the first solve, exchanges of the polish.
+        Pair updates of the first solver, and exchanges of the polish.
     reason : str or None
         None for an exact solution; otherwise why it is not.
     stable : bool
-        False if the intercept is not unique, which needs all coefficients to be at bounds. The
-        middle of its interval is then taken, as in LIBSVM.
+        False if the intercept is not unique. All coefficients are then at bounds, and the intercept is the
+        middle of its interval, as in LIBSVM.
     tie_break : float
         Relative change of the margin targets under which ``free`` was found; 0 if the polish
-        did not end, and ``free`` is what the first solver left.
+        did not end and ``free`` comes from the first solver.
     """
 
     problem: DualProblem
@@ -104,7 +115,12 @@ class DualSolution:
     @property
     def relative_gap(self) -> float:
         """Duality gap divided by the dual objective."""
-        return (self.primal - self.dual) / max(abs(self.dual), TINY)
+        return _relative_gap(self.primal, self.dual)
+
+    @property
+    def gradient(self) -> Array:
+        """``K beta - label`` at the merged points: the residual without the intercept."""
+        return self.values - self.intercept - self.problem.label
 
     @property
     def alpha(self) -> Array:
@@ -119,10 +135,8 @@ class DualSolution:
     @cached_property
     def n_free(self) -> int:
         """Number of points strictly between their bounds, a null point included."""
-        bound = self.problem.bound
-        margin = bound_slack(self.beta, bound)
-        inside = (self.alpha > margin) & (self.alpha < bound - margin)
-        return int(np.sum(inside | (self.problem.label == 0)))
+        can_rise, can_fall = movable(self.beta, self.problem.lower, self.problem.upper)
+        return int(np.sum(can_rise & can_fall))
 
     @property
     def n_bounded(self) -> int:
@@ -132,7 +146,7 @@ class DualSolution:
 
     @property
     def row_beta(self) -> Array:
-        """Signed dual coefficients of the rows; equal rows share their point's in proportion."""
+        """Signed dual coefficients of the rows. Merged rows share that of their point like their bounds."""
         problem = self.problem
         used = problem.group >= 0
         beta = np.zeros(len(problem.group))
@@ -146,7 +160,7 @@ class DualSolution:
 
 
 def warn_if_inexact(solution: DualSolution) -> None:
-    """Warn with the reason and the gap if the solution is not exact."""
+    """Warn, with the reason and the gap, if the solution is not exact."""
     if not solution.exact:
         warn(
             f"The solution is not exact: {solution.reason} (KKT residual {solution.kkt_residual:.2g}, "
@@ -156,23 +170,32 @@ def warn_if_inexact(solution: DualSolution) -> None:
 
 
 def intercept_interval(beta: Array, gradient: Array, lower: Array, upper: Array) -> tuple[float, float]:
-    """Ends of the interval of optimal intercepts; ``gradient = K beta - label``."""
-    slack = bound_slack(beta, upper - lower)
-    at_least = -gradient[beta < upper - slack]
-    at_most = -gradient[beta > lower + slack]
-    return (
-        float(at_least.max()) if len(at_least) else -np.inf,
-        float(at_most.min()) if len(at_most) else np.inf,
-    )
+    """Ends of the interval of optimal intercepts.
+
+    Parameters
+    ----------
+    beta : array of shape (n_points,)
+        Signed coefficients.
+    gradient : array of shape (n_points,)
+        ``K beta - label``.
+    lower, upper : arrays of shape (n_points,)
+        Bounds of beta.
+
+    Returns
+    -------
+    low, high : float
+        The ends; infinite where no point gives one.
+    """
+    can_rise, can_fall = movable(beta, lower, upper)
+    return float((-gradient[can_rise]).max(initial=-np.inf)), float((-gradient[can_fall]).min(initial=np.inf))
 
 
 def pinning_points(solution: DualSolution) -> Indices:
-    """The free points, or, where there is none, the one that pins the lowest optimal intercept."""
+    """The free points, or, where there is none, the point that determines the lowest optimal intercept."""
     if len(solution.free):
         return solution.free
-    gradient = solution.values - solution.intercept - solution.problem.label
-    rising = solution.beta < solution.problem.upper
-    return np.array([np.where(rising, -gradient, -np.inf).argmax()], dtype=np.intp)
+    can_rise = solution.beta < solution.problem.upper
+    return np.array([np.where(can_rise, -solution.gradient, -np.inf).argmax()], dtype=np.intp)
 
 
 def solve(
@@ -187,25 +210,26 @@ def solve(
     Parameters
     ----------
     problem : DualProblem
+        The problem to solve.
     tol : float
-        Violation of optimality at which the first solver hands over to the polish; what is left
-        of it where the kernel is not positive semi-definite, and nothing can be polished.
+        Violation of optimality at which the first solver hands over to the polish. It remains where the
+        kernel is not positive semi-definite, since such a problem cannot be polished.
     max_iter : int
-        Limit on pair updates plus pivots; -1 for ``max(20000, 100 n)`` pair updates and
-        as many pivots as it takes.
+        Limit on the pair updates; the solution is not polished if they end at it above ``tol``. -1 for
+        ``max(20000, 100 n)`` pair updates, and a polish in any case.
     start : array of shape (n_points,), optional
         Feasible signed coefficients to start from.
 
     Returns
     -------
     DualSolution
-        With ``reason`` set where it is not exact.
+        The solution; ``reason`` says why if it is not exact.
     """
     lower, upper = problem.lower, problem.upper
     beta = np.zeros(len(problem.label)) if start is None else start.copy()
     gradient = problem.gram.product(beta) - problem.label
     budget = max(20_000, 100 * len(beta)) if max_iter < 0 else max_iter
-    violation, steps = descend(problem, beta, gradient, tol, budget)
+    violation, steps = lower_violation(problem, beta, gradient, tol, budget)
     unpolished = beta, np.flatnonzero((beta > lower) & (beta < upper))
     if not problem.convex:
         return replace(_assemble(problem, *unpolished, steps), reason=NOT_CONVEX)
@@ -224,10 +248,11 @@ def solve(
             unperturbed, _ = coefficients_of_partition(problem, problem.label, beta, free)
             attempts.append(_assemble(problem, unperturbed, *work))
         if not (attempts and attempts[-1].exact):
-            # Where the free points nearly depend on each other, the perturbed optimum is the better one:
-            # at the exact targets its coefficients may leave their bounds, or not even sum to 0.
+            # Where the free points nearly depend on each other, the optimum at the perturbed targets may be
+            # the better one: at the exact targets its coefficients may leave their bounds, or not even sum
+            # to 0.
             attempts.append(_assemble(problem, beta, *work))
-        if attempts[-1].exact and attempts[-1].kkt_residual <= SETTLED * attempts[-1].rounding:
+        if attempts[-1].exact and attempts[-1].kkt_residual <= ROUNDING_FACTOR * attempts[-1].rounding:
             return attempts[-1]
         violation = attempts[-1].kkt_residual
         if not found:
@@ -245,28 +270,25 @@ def _assemble(
     pivots: int = 0,
     tie_break: float = 0.0,
 ) -> DualSolution:
-    """Intercept, values, and how exact they are, for given coefficients."""
-    lower, upper = problem.lower, problem.upper
+    """The solution that some coefficients mean: its intercept, its values, and how exact it is."""
     kernel_part = problem.gram.product(beta)
-    low, high = intercept_interval(beta, kernel_part - problem.label, lower, upper)
+    low, high = intercept_interval(beta, kernel_part - problem.label, problem.lower, problem.upper)
     intercept = (low + high) / 2
-    margin = bound_slack(beta, problem.bound)
-    any_free = bool(np.any((beta > lower + margin) & (beta < upper - margin)))
     values = kernel_part + intercept
-    residual = optimality_violation(snapped(beta, lower, upper), values - problem.label, lower, upper)
-    total = abs(float(beta.sum()))
-    kkt = max(float(residual.max()), total, total / max(float(np.abs(beta).max()), TINY))
+    kkt = _residual(problem, beta, values)
     scale = max(1.0, float(np.abs(values).max()))
     summands = problem.gram.largest_sum(beta)
     rounding = EPSILON * max(scale, summands)
-    all_rounding = kkt <= ROUNDING_RESIDUAL * scale
+    # Before it is raised to the rounding error below, a residual this small makes up for any gap.
+    negligible = kkt <= ROUNDING_RESIDUAL * scale
     # Large summands leave values on a coarse grid, where a residual of zero means nothing.
     kkt = max(kkt, rounding)
     if EXACT_RESIDUAL * scale < kkt <= EXACT_RESIDUAL * MOST_ROUNDING * scale:
         scale = min(max(scale, ROUNDING_SHARE * summands), MOST_ROUNDING * scale)
     primal, dual = problem.objectives(beta, values, intercept)
-    gap = abs(primal - dual) / max(abs(dual), TINY)
-    exact = kkt <= EXACT_RESIDUAL * scale and (gap <= EXACT_GAP or all_rounding)
+    gap = abs(_relative_gap(primal, dual))
+    exact = kkt <= EXACT_RESIDUAL * scale and (gap <= EXACT_GAP or negligible)
+    can_rise, can_fall = movable(beta, problem.lower, problem.upper)
     return DualSolution(
         problem=problem,
         beta=beta,
@@ -281,6 +303,22 @@ def _assemble(
         smo_steps=steps,
         pivots=pivots,
         reason=None if exact else INEXACT.format(kkt=kkt, gap=gap),
-        stable=any_free or high - low <= UNIQUE,
+        stable=bool(np.any(can_rise & can_fall)) or high - low <= UNIQUE,
         tie_break=tie_break,
     )
+
+
+def _residual(problem: DualProblem, beta: Array, values: Array) -> float:
+    """KKT residual: the largest violation by a point or by the sum of beta, in units of the decision value.
+
+    The ends of paths are measured by :mod:`bayes_svm._core.optimality`, many at a time and without snapping.
+    """
+    lower, upper = problem.lower, problem.upper
+    residual = optimality_violation(snapped(beta, lower, upper), values - problem.label, lower, upper)
+    total = abs(float(beta.sum()))
+    return max(float(residual.max()), total, total / max(float(np.abs(beta).max()), TINY))
+
+
+def _relative_gap(primal: float, dual: float) -> float:
+    """Duality gap divided by the dual objective."""
+    return (primal - dual) / max(abs(dual), TINY)

@@ -1,4 +1,4 @@
-"""The swept bordered kernel matrix that exact paths run on."""
+"""The swept bordered kernel matrix that exact paths run on: see ``docs/explanation/leave_one_out.md``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from bayes_svm._core.follow import DEPENDENT
 from bayes_svm._core.matrix import mirror_lower
+from bayes_svm._core.records import DEPENDENT
 from bayes_svm.kernels.gram import KernelMatrix
 from bayes_svm.utils.types import Array, Indices, Mask
 
@@ -22,31 +22,46 @@ __all__ = [
 ]
 
 
-STRIP = 256  # rows of the tableau made at a time
+# So many rows of the tableau are made at a time.
+STRIP = 256
 
 
 def kernel_shift(gram: KernelMatrix) -> float:
-    """Constant to add to a kernel, which coefficients that sum to 0 do not see.
+    """Constant to add to a kernel, which changes nothing for coefficients that sum to 0.
 
-    It is of the size of ``k(x, x)``, or of the most negative value if that is larger: a kernel
-    positive only for such coefficients (minus a distance, say) becomes so for all.
+    It has the size of ``k(x, x)``, or of the most negative value if that is larger. A kernel that is
+    positive definite only for such coefficients (minus a distance, say) becomes so for all.
     """
     diagonal = np.abs(gram.diagonal)
     size = float(np.median(diagonal)) or float(diagonal.mean()) or 1.0
-    # Kernels whose matrix is computed on demand are positive as they are.
+    # Kernels whose matrix is computed on demand are positive semi-definite as they are.
     smallest = 0.0 if gram.on_demand else gram.extremes[0]
     return size + 2.0 * max(0.0, -smallest)
 
 
 def flat_curvature(gram: KernelMatrix, points: Indices, shift: float) -> Array:
-    """Curvature of each point at or below which it is dependent."""
+    """Curvature of each point at or below which it depends on the free points."""
     return np.asarray(DEPENDENT * (gram.diagonal[points] + shift))
 
 
 def independent_points(gram: KernelMatrix, candidates: Indices, shift: float) -> Indices:
     """A largest numerically independent subset of ``candidates``, by pivoted Cholesky.
 
-    Each point is measured against its own length: one outlier does not make all others small.
+    Each point is measured against its own length, so that one outlier does not make all others small.
+
+    Parameters
+    ----------
+    gram : KernelMatrix
+        Kernel values between the points.
+    candidates : array of shape (n_candidates,)
+        Numbers of points.
+    shift : float
+        Constant added to the kernel.
+
+    Returns
+    -------
+    array of shape (rank,)
+        Numbers of the independent points, ascending.
     """
     shifted = gram.block(candidates, candidates) + shift
     length = np.sqrt(np.maximum(np.diagonal(shifted), np.finfo(float).tiny))
@@ -63,8 +78,28 @@ def solve_with_factor(factor: Array, right: Array) -> Array:
 class FreeSystem:
     """Cholesky factor of the bordered system ``[[0, 1'], [1, K_SS]]`` of the free points S.
 
-    The kernel is shifted by a constant, which moves only the intercept, so that one
-    factorisation of a positive definite matrix serves the indefinite bordered one.
+    The bordered matrix is indefinite. A constant is added to the kernel, which moves only the intercept; the
+    shifted matrix is positive definite, and one factorisation of it solves the bordered system.
+
+    Parameters
+    ----------
+    gram : KernelMatrix
+        Kernel values between the points.
+    free : array of shape (n_free,)
+        Numbers of the free points.
+    shift : float
+        Constant added to the kernel.
+
+    Attributes
+    ----------
+    block : array of shape (n_free, n_free)
+        Kernel matrix of the free points, without the shift.
+    factor : array of shape (n_free, n_free)
+        Lower Cholesky factor of the shifted matrix.
+    ones : array of shape (n_free,)
+        Solution of the shifted system for a right-hand side of ones.
+    total : float
+        Sum of ``ones``.
 
     Raises
     ------
@@ -85,8 +120,22 @@ class FreeSystem:
     def solve(self, targets: Array, sum_to: float, refinements: int = 2) -> tuple[Array, float]:
         """``beta_S`` and intercept with ``K_SS beta_S + b = targets``, ``sum(beta_S) = sum_to``.
 
-        Two steps of iterative refinement make the residual as small as rounding allows; a part of
-        what is wanted, far smaller than the rest, needs none.
+        Parameters
+        ----------
+        targets : array of shape (n_free,)
+            Right-hand side.
+        sum_to : float
+            Sum of the coefficients.
+        refinements : int
+            Steps of iterative refinement. Two make the residual as small as rounding allows; a correction far
+            smaller than the coefficients themselves needs none.
+
+        Returns
+        -------
+        beta : array of shape (n_free,)
+            Coefficients of the free points.
+        intercept : float
+            Intercept b.
         """
         beta, intercept = np.zeros(len(self.free)), 0.0
         for _ in range(1 + refinements):
@@ -103,15 +152,16 @@ class FreeSystem:
 class Tableau:
     """Principal pivot of the bordered kernel matrix on the intercept and the free points.
 
-    A free point's *input* is its residual and its *position* its beta; of the others the input
-    is beta and the position the residual. ``positions = inputs @ W``; the last index is the
-    intercept, which is a position, and whose input is the sum of all beta.
+    The *input* of a free point is its residual and its *position* is its beta. The input of any other point
+    is its beta and its position is its residual. Then ``positions = inputs @ W``. The last index is that of
+    the intercept, which is a position; its input is the sum of all beta.
 
     Parameters
     ----------
     rows : array of shape (n_rows,)
         The points of the problem that the tableau covers, the free ones first.
     n_free : int
+        Number of free points.
     W : array of shape (n_rows + 1, n_rows + 1)
         ``W[k, i]`` is the rate of position i per unit of input k.
     """
@@ -122,7 +172,17 @@ class Tableau:
 
     @classmethod
     def sweep(cls, gram: KernelMatrix, system: FreeSystem, others: Indices) -> Tableau:
-        """Sweep on the free points of ``system``; ``others`` are the rows beside them."""
+        """Sweep on the free points.
+
+        Parameters
+        ----------
+        gram : KernelMatrix
+            Kernel values between the points.
+        system : FreeSystem
+            The factorised system of the free points.
+        others : array of shape (n_other,)
+            Numbers of the other points that the tableau shall cover.
+        """
         n_free, n_other = len(system.free), len(others)
         size = n_free + n_other
         W = np.empty((size + 1, size + 1))
@@ -136,7 +196,7 @@ class Tableau:
         cross = gram.block(system.free, others) + system.shift
         lack = 1.0 - system.ones @ cross
         half = lapack.dtrtrs(system.factor, cross, lower=1)[0]
-        # In strips of one half: no other array of this size is made, and no work is done twice.
+        # Strips of one triangle, mirrored to the other: no second array of this size is made.
         for first in range(0, n_other, STRIP):
             strip, beyond = slice(first, first + STRIP), slice(first, n_other)
             values = gram.block(others[strip], others[beyond])
@@ -154,14 +214,16 @@ class Tableau:
         return cls(rows=np.concatenate([system.free, others]), n_free=n_free, W=W)
 
     def extended(self, gram: KernelMatrix, system: FreeSystem, points: Indices, between: Array) -> Tableau:
-        """The same with some more bounded points, last among its rows.
+        """The same tableau with some more points at a bound, last among its rows.
 
         Parameters
         ----------
         gram : KernelMatrix
+            Kernel values between the points.
         system : FreeSystem
-            What it was swept with.
+            The system of the free points with which it was swept.
         points : array of shape (n_points,)
+            Numbers of the additional points.
         between : array of shape (n_free, n_other)
             Kernel values between the free points and the other rows.
         """
@@ -180,7 +242,7 @@ class Tableau:
 
     @property
     def base_in(self) -> Mask:
-        """Which rows are free in the base."""
+        """Which rows are free points, on which the tableau was swept."""
         mask = np.zeros(len(self.rows), dtype=bool)
         mask[: self.n_free] = True
         return mask
@@ -189,22 +251,25 @@ class Tableau:
 def columns_outside(
     gram: KernelMatrix, system: FreeSystem, others: Indices, points: Indices, between: Array
 ) -> Array:
-    """Tableau rows of bounded points that the tableau does not cover.
+    """Tableau rows of points at a bound that the tableau does not cover.
 
     Parameters
     ----------
     gram : KernelMatrix
+        Kernel values between the points.
     system : FreeSystem
+        The system of the free points with which the tableau was swept.
     others : array of shape (n_other,)
         The tableau's rows beside the free points.
     points : array of shape (n_points,)
+        Numbers of the points that it does not cover.
     between : array of shape (n_free, n_other)
         Kernel values between the free points and the other rows.
 
     Returns
     -------
     array of shape (n_points, n_free + n_other + 1)
-        In the order of :meth:`Tableau.sweep`.
+        One row for each point; the columns are in the order of :meth:`Tableau.sweep`.
     """
     n_free = len(system.free)
     cross = gram.block(system.free, points) + system.shift
@@ -214,8 +279,8 @@ def columns_outside(
     columns = np.empty((len(points), n_free + len(others) + 1))
     columns[:, :n_free] = -gain.T
     columns[:, -1] = lack / system.total
-    # A bounded point's own weight moves the others as if it came from the free points that
-    # stand in for it, and by what they lack.
+    # A point at a bound moves the others by its kernel values, less what the free points give way, and by the
+    # change of the intercept.
     columns[:, n_free:-1] = gram.block(points, others) + (lack / system.total)[:, None]
     columns[:, n_free:-1] -= gain.T @ between
     return columns

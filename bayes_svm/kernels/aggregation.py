@@ -1,4 +1,4 @@
-"""The aggregation kernel: points are alike in as many symbolic attributes as they share values of."""
+"""The aggregation kernel: the share of symbolic attributes in which two points have the same value."""
 
 from __future__ import annotations
 
@@ -8,41 +8,46 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm.kernels.hypersphere import inverse_lengths
 from bayes_svm.utils.memory import require_bytes
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.scikit_learn import fit_context
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["AggregationKernel", "AggregationTransformer"]
 
 Codes = NDArray[np.int64]
 
+# The code of an unknown value.
 UNKNOWN = -1
+# What the encoder returns for a known value that the training rows do not have.
 UNSEEN = -2
 
 
-@dataclass(frozen=True, eq=False)  # weights may be an array, which does not compare to one truth
+# Equality is by identity: weights may be an array, which does not compare to a single truth value.
+@dataclass(frozen=True, eq=False)
 class AggregationKernel:
     r"""Share of the attributes in which two points have the same known value.
 
     .. math:: k(x, z) = \frac{\sum_k w_k \, \delta(x_k, z_k)}{\sum_k w_k}, \qquad
               \delta(a, b) = 1 \text{ if } a = b \text{ is known, else } 0
 
-    An unknown matches nothing, not even itself, so that :math:`k(x, x) < 1` there; the
-    hypersphere form :math:`k(x, z) / \sqrt{k(x, x) k(z, z)}` makes up for it.
+    An unknown value matches nothing, not even itself, so that :math:`k(x, x) < 1` for a point
+    with unknown values. The hypersphere form :math:`k(x, z) / \sqrt{k(x, x) k(z, z)}` restores
+    :math:`k(x, x) = 1`.
 
-    Use it on integer codes as ``SVC(kernel=AggregationKernel())``; for columns of strings,
-    categories and missing values take :class:`AggregationTransformer`.
+    Use it on integer codes as ``SVC(kernel=AggregationKernel())``. For columns of strings,
+    categories or missing values use :class:`AggregationTransformer`.
 
     Parameters
     ----------
     weights : array of shape (n_features,), optional
-        :math:`w_k`, at least 0 and not all 0; 1 by default.
+        Weights :math:`w_k` of the attributes, at least 0 and not all 0; 1 by default.
     hypersphere : bool, default=True
-        Whether to take the hypersphere form.
+        Whether to use the hypersphere form.
 
     References
     ----------
@@ -66,20 +71,22 @@ class AggregationKernel:
         Parameters
         ----------
         X, Z : arrays of shape (n_samples, n_features)
-            Integer codes of the values; below 0 or NaN is unknown.
+            Integer codes of the values; a negative code or NaN is unknown.
 
         Raises
         ------
         ValueError
-            If a code is not an integer, or the weights do not fit.
+            If a code is not an integer, X and Z have different numbers of attributes, or the weights
+            are not valid.
         """
         left, right = checked_codes(X), checked_codes(Z)
         weights = self.checked_weights(left.shape[1])
         if right.shape[1] != left.shape[1]:
-            raise ValueError(f"X has {left.shape[1]} attributes, and Z has {right.shape[1]}.")
+            raise ValueError(f"X has {left.shape[1]} attributes, but Z has {right.shape[1]}.")
         values = np.zeros((len(left), len(right)))
         for k in np.flatnonzero(weights):
-            known = np.where(left[:, k] >= 0, left[:, k], UNKNOWN - 1)  # equal to no code of Z
+            # Unknown values of X get a code that no value of Z has.
+            known = np.where(left[:, k] >= 0, left[:, k], UNKNOWN - 1)
             values += weights[k] * (known[:, None] == np.maximum(right[:, k], UNKNOWN))
         if not self.hypersphere:
             return np.asarray(values / weights.sum())
@@ -87,34 +94,40 @@ class AggregationKernel:
         return values * scales[0][:, None] * scales[1]
 
     def checked_weights(self, n_features: int) -> Array:
-        """The weights as an array.
+        """The weights as an array of shape (n_features,).
 
         Raises
         ------
         ValueError
-            If they are not one for each attribute, negative, not finite, or all 0.
+            If their number is not that of the attributes, if one is negative or not finite, or if
+            all are 0.
         """
         if self.weights is None:
             return np.ones(n_features)
         weights = np.asarray(self.weights, dtype=np.float64)
         if weights.shape != (n_features,):
             raise ValueError(
-                f"weights has shape {weights.shape}, and X has {n_features} attributes: give one weight for "
+                f"weights has shape {weights.shape}, but X has {n_features} attributes: give one weight for "
                 "each."
             )
         if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() == 0:
             raise ValueError("weights must be finite, at least 0, and not all 0.")
         return weights
 
-    def one_hot(self, X: Any) -> tuple[Any, NDArray[np.intp]]:
-        r"""Feature map: columns of :math:`\sqrt{w_k}` where a value is present.
+    def one_hot(self, X: Any) -> tuple[Any, Indices]:
+        r"""Feature map: one column for each value, with entry :math:`\sqrt{w_k}` in the rows that have it.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Integer codes of the values; a negative code or NaN is unknown.
 
         Returns
         -------
         CSR matrix of shape (n_samples, n_values)
-            Its linear kernel is the aggregation kernel, not divided by the sum of the weights.
+            The features. Their linear kernel is the aggregation kernel times the sum of the weights.
         array of shape (n_values,)
-            The attribute each column belongs to.
+            The attribute that each column belongs to.
         """
         codes = checked_codes(X)
         weights = self.checked_weights(codes.shape[1])
@@ -129,21 +142,21 @@ class AggregationKernel:
 
 
 def checked_codes(X: Any) -> Codes:
-    """Integer codes, -1 or less where unknown.
+    """X as an array of integer codes, in which a negative code is unknown.
 
     Raises
     ------
     ValueError
-        If X is sparse, not two-dimensional, or holds other values than integers and NaN.
+        If X is sparse, not two-dimensional, or holds values other than integers and NaN.
     """
     if sparse.issparse(X):
-        raise ValueError("The aggregation kernel takes dense codes: in a sparse matrix the zeros are values.")
+        raise ValueError("The aggregation kernel takes a dense array: 0 is a code like any other.")
     try:
         values = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            "The aggregation kernel takes integer codes: AggregationTransformer makes them of strings and "
-            "categories."
+            "The aggregation kernel takes integer codes: AggregationTransformer makes them from strings "
+            "and categories."
         ) from error
     if values.ndim != 2:
         raise ValueError(f"Expected codes of shape (n_samples, n_features), got {values.ndim} dimensions.")
@@ -151,38 +164,39 @@ def checked_codes(X: Any) -> Codes:
     wrong = ~np.isfinite(values) | (values != np.rint(values))
     if wrong.any():
         raise ValueError(
-            f"The aggregation kernel takes integer codes, and X holds {values[wrong][0]:g}: bin numeric "
+            f"The aggregation kernel takes integer codes, but X holds {values[wrong][0]:g}: bin numeric "
             "features first."
         )
     return np.asarray(values, dtype=np.int64)
 
 
 class AggregationTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Aggregation kernel between rows of symbolic attributes and the rows it was fitted on.
+    """Aggregation kernel between rows of symbolic attributes and the training rows.
 
-    For ``make_pipeline(AggregationTransformer(), SVC(kernel="precomputed"))``. Columns may be
-    strings, categories or numbers; every distinct value is a category. NaN, None and the
-    marker ``unknown`` match nothing, not even themselves. A value that the training rows have
-    not in that column matches none of them.
+    Use it as ``make_pipeline(AggregationTransformer(), SVC(kernel="precomputed"))``. Columns may
+    hold strings, categories or numbers; every distinct value is a category. NaN, None and the
+    marker ``unknown`` match nothing, not even themselves. A value that does not occur in a
+    column of the training rows matches none of them.
 
     Parameters
     ----------
     weights : array of shape (n_features,), optional
-        Of the attributes, at least 0 and not all 0; 1 by default.
+        Weights of the attributes, at least 0 and not all 0; 1 by default.
     hypersphere : bool, default=True
         Whether to divide by ``sqrt(k(x, x) k(z, z))``.
     unknown : str, int, float or None, default="?"
-        Value that stands for an unknown one, besides NaN and None.
+        Value that marks an unknown entry, in addition to NaN and None.
 
     Attributes
     ----------
     categories_ : list of arrays
         Known values of every column.
     codes_ : array of shape (n_samples, n_features)
-        Their numbers in the training rows; -1 is unknown.
+        The training rows as codes, -1 for unknown.
     n_features_in_ : int
+        Number of attributes.
     feature_names_in_ : array of shape (n_features_in_,)
-        Only if X has feature names that are all strings.
+        Names of the attributes. Only if X has feature names that are all strings.
 
     References
     ----------
@@ -219,23 +233,26 @@ class AggregationTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         tags.input_tags.categorical = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the values of every column, and keep the rows as codes.
 
         Parameters
         ----------
         X : array or DataFrame of shape (n_samples, n_features)
-        y : ignored
+            The training rows.
+        y : None
+            Ignored.
 
         Returns
         -------
         AggregationTransformer
+            The fitted transformer itself.
 
         Raises
         ------
         ValueError
-            If the weights do not fit.
+            If the weights are not valid.
         TypeError
             If a column mixes strings and numbers.
         """
@@ -249,7 +266,8 @@ class AggregationTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ).fit(X)
         self._kernel().checked_weights(self.n_features_in_)
         present = [[not self._stands_for_unknown(v) for v in values] for values in self._encoder.categories_]
-        self._known = [np.array([*mask, False]) for mask in present]  # the last is for code -1
+        # One more entry than there are values: code -1, for unknown, is looked up there.
+        self._known = [np.array([*mask, False]) for mask in present]
         self.categories_ = [
             values[mask] for values, mask in zip(self._encoder.categories_, present, strict=True)
         ]
@@ -258,20 +276,22 @@ class AggregationTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return self
 
     def transform(self, X: Any) -> Array:
-        """Kernel values between X and the rows of :meth:`fit`.
+        """Kernel values between X and the training rows.
 
         Parameters
         ----------
         X : array or DataFrame of shape (n_samples, n_features)
+            The rows to compare.
 
         Returns
         -------
         array of shape (n_samples, n_samples_fitted)
+            The kernel values.
 
         Raises
         ------
         MemoryError
-            If they do not fit; the message names the bytes.
+            If the kernel values do not fit into memory; the message says how many bytes they need.
         """
         check_is_fitted(self)
         X = _without_na(X)
@@ -279,8 +299,8 @@ class AggregationTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         codes = self._codes(X)
         require_bytes(
             3 * 8 * len(codes) * len(self.codes_),
-            f"Kernel values between {len(codes)} rows and {len(self.codes_)} fitted ones",
-            "Transform fewer rows at a time, or take SVC(kernel=AggregationKernel()) on integer codes.",
+            f"The kernel matrix of {len(codes)} rows and {len(self.codes_)} training rows",
+            "Transform fewer rows at a time, or use SVC(kernel=AggregationKernel()) on integer codes.",
         )
         return self._kernel()(codes, self.codes_)
 
@@ -288,10 +308,10 @@ class AggregationTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return AggregationKernel(self.weights, self.hypersphere)
 
     def _codes(self, X: Any) -> Codes:
-        """Number of every value among its column's categories, -1 if it is unknown.
+        """Number of every value among the categories of its column, -1 if it is unknown.
 
-        A value not seen in fit gets a number of its own: it is known, and counts in the length
-        of its row, but equals none of the training rows' values.
+        A value that does not occur in the training rows gets a number that no category has. It is
+        known, so it counts in the length of its row, but it matches no training row.
         """
         codes = self._encoder.transform(X).astype(np.int64)
         for column, known in zip(codes.T, self._known, strict=True):
@@ -301,11 +321,12 @@ class AggregationTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return np.asarray(codes)
 
     def _stands_for_unknown(self, value: Any) -> bool:
+        """Whether a value is None, NaN or the marker of unknown values."""
         if value is None or value != value:
             return True
         return isinstance(value, str) == isinstance(self.unknown, str) and bool(value == self.unknown)
 
 
 def _without_na(X: Any) -> Any:
-    """A pandas frame with NaN where its string and nullable columns have NA, which do not sort."""
+    """X with NaN in place of pandas.NA, which cannot be sorted; anything but a DataFrame is unchanged."""
     return X.astype(object).mask(X.isna(), np.nan) if hasattr(X, "isna") else X

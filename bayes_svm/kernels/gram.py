@@ -1,4 +1,4 @@
-"""The kernel matrix of a problem, of which rows are computed when they are first asked for."""
+"""The kernel matrix of a problem, whose rows are computed when they are first needed."""
 
 from __future__ import annotations
 
@@ -9,39 +9,44 @@ from typing import Any
 import numpy as np
 
 from bayes_svm._core import matrix
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.memory import available_bytes, require_bytes
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["FEWER_POINTS", "KernelMatrix"]
 
-
+# Advice in errors about memory.
 FEWER_POINTS = "Fit on fewer points: a stratified subsample, or the rows that matter most."
-ALL_AT_ONCE = 3000  # up to this many points all rows are computed at once, which takes half the work
+# The kernel matrix of up to this many points is computed as a whole: symmetry halves the work.
+ALL_AT_ONCE = 3000
 
 
 class KernelMatrix:
-    """Kernel values between the points of a problem: a symmetric matrix, computed in part.
+    """Kernel values between the points of a problem: a symmetric matrix whose rows are computed on demand.
 
-    A machine needs the rows of its support vectors and of the points near its margin, of many
-    points often a small share. Rows are stored in the order in which they were asked for, in an
-    array whose memory the system provides as it is written to. The bits of a row do not depend
-    on when it was computed, nor with which others.
+    A machine needs the rows of its support vectors and of the points near its margin. If there
+    are many points, these are often few of them. Rows are stored in the order in which they were
+    first needed. Memory is reserved for many rows, but the system only provides it as rows are
+    written. The bits of a row depend neither on when it was computed nor on which rows were
+    computed with it.
 
-    Small matrices, and those of kernels that are not positive semi-definite by construction, are
-    computed as a whole.
+    A small matrix is computed as a whole. So is the matrix of a kernel that is not known to be
+    positive semi-definite.
 
     Parameters
     ----------
     kernel : Kernel
+        The kernel.
     X : array or CSR matrix of shape (n_samples, n_features)
+        The points.
     n_null : int
-        Points at the origin of feature space to add at the end: rows and columns of zeros.
+        Number of points at the origin of feature space, for which rows and columns of zeros are
+        added at the end.
 
     Raises
     ------
     MemoryError
-        If the whole matrix is needed, and does not fit.
+        If the whole matrix is needed and does not fit into memory.
     ValueError
         If a value is not finite, or the kernel is not symmetric.
     """
@@ -49,7 +54,7 @@ class KernelMatrix:
     def __init__(self, kernel: Kernel, X: Any, n_null: int = 0) -> None:
         size = X.shape[0] + n_null
         if size <= ALL_AT_ONCE or not kernel.positive_semidefinite:
-            # An eighth more, to work in.
+            # Besides the values, which take 8 bytes each, one byte each to work in.
             require_bytes(9 * size**2, f"An exact SVM on {size} different training points", FEWER_POINTS)
             self._take_whole(kernel.gram(X, n_null))
             return
@@ -66,7 +71,7 @@ class KernelMatrix:
 
     @classmethod
     def of(cls, values: Array) -> KernelMatrix:
-        """The matrix of these values, exactly symmetric."""
+        """The matrix of given values, which must be exactly symmetric."""
         matrix = cls.__new__(cls)
         matrix._take_whole(values)
         return matrix
@@ -86,7 +91,8 @@ class KernelMatrix:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            # The same array each time: what is sent to several processes is told by its identity.
+            # The same array is returned each time: joblib recognises an array that it has already sent
+            # to another process by its identity.
             if self._sent is None or len(self._sent) != self._n_known:
                 whole = self._n_known == len(self._values)
                 self._sent = self._values if whole else self._values[: self._n_known]
@@ -97,13 +103,13 @@ class KernelMatrix:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # joblib may hand over large arrays as read-only files
+        # joblib may hand over large arrays as read-only memory maps.
         self._place, self._smallest = np.array(self._place), np.array(self._smallest)
         self._lock = Lock()
 
     @property
     def on_demand(self) -> bool:
-        """Whether rows are computed when asked for."""
+        """Whether rows are computed when they are first needed."""
         return self._source is not None
 
     @property
@@ -112,19 +118,25 @@ class KernelMatrix:
         return np.asarray(self._place >= 0)
 
     def require(self, points: Indices) -> tuple[Array, Indices]:
-        """Compute the rows of some points where that has not been done.
+        """Compute the rows of some points, unless they are known.
+
+        Parameters
+        ----------
+        points : array of shape (n_rows,)
+            Numbers of the points.
+
+        Returns
+        -------
+        values : array of shape (n_reserved, n_points)
+            The rows in the order of their computation, for compiled loops to read. Those that are
+            not yet computed are not filled.
+        place : array of shape (n_points,)
+            Where in ``values`` the row of each point is; -1 for a row that is not known.
 
         Raises
         ------
         MemoryError
-            If they do not fit.
-
-        Returns
-        -------
-        values : array of shape (n_known, n_points)
-            Rows in the order of their computation, for compiled loops to read.
-        place : array of shape (n_points,)
-            Where the row of each point is, -1 for rows that are not known.
+            If the rows do not fit into memory.
         """
         if (self._place[points] < 0).any():
             with self._lock:
@@ -140,7 +152,8 @@ class KernelMatrix:
             f"The kernel matrix of {size} points, {last} rows of which are needed,",
             f"{FEWER_POINTS} A lower C may need fewer rows.",
         )
-        if not fits:  # what another process has sent has no room; or memory was short
+        # An array sent by another process has no rows reserved, and little memory may have left too few.
+        if not fits:
             values = np.empty((max(last, min(2 * last, self._room(1))), size))
             values[: self._n_known] = self._values[: self._n_known]
             self._values = values
@@ -148,43 +161,44 @@ class KernelMatrix:
         kernel.rows(X, points, rows[:, : X.shape[0]])
         rows[:, X.shape[0] :] = 0.0
         rows[np.arange(len(points)), points] = self.diagonal[points]
-        # Readers in other threads look up the place first: it is written last.
+        # Other threads look up the place before they read the row, so the place is written last.
         self._place[points] = np.arange(self._n_known, last)
         self._n_known = last
 
     @cached_property
     def extremes(self) -> tuple[float, float]:
-        """The smallest and the largest value; computes all rows."""
+        """The smallest and the largest kernel value; all rows are computed for them."""
         everything = self.require(np.arange(len(self)))[0][: len(self)]
         return float(everything.min()), float(everything.max())
 
     def _room(self, share: int) -> int:
-        """Rows to reserve: all, or as many as a share of the memory holds, or a few where none knows of it.
+        """Number of rows to reserve: at most all, and at most what ``1 / share`` of the free memory holds.
 
-        Most systems provide memory as it is written to.
+        Most systems only provide the memory as it is written. Where the free memory is not known,
+        a moderate number is reserved.
         """
         size, available = len(self), available_bytes()
         rows = ALL_AT_ONCE if available is None else available // (8 * share * size)
         return min(size, max(1, rows))
 
     def block(self, rows: Indices, columns: Indices) -> Array:
-        """Values between some points and others, shape (n_rows, n_columns)."""
+        """Kernel values between some points and others, shape (n_rows, n_columns)."""
         values, place = self.require(rows)
         out: Array = matrix.block(values, place[rows], columns)
         return out
 
     def rows(self, points: Indices) -> Array:
-        """Values between some points and all, shape (n_rows, n_points)."""
+        """Kernel values between some points and all points, shape (n_rows, n_points)."""
         values, place = self.require(points)
         return np.asarray(values[place[points]])
 
     def whole(self) -> Array:
-        """All values, shape (n_points, n_points): all rows are computed, and put in order.
+        """The whole matrix, shape (n_points, n_points), with all rows computed and in order.
 
         Raises
         ------
         MemoryError
-            If they do not fit.
+            If it does not fit into memory.
         """
         if self.on_demand:
             self.require(np.arange(len(self)))
@@ -193,8 +207,8 @@ class KernelMatrix:
         return self._values[: len(self)]
 
     def _put_in_order(self) -> None:
-        """Every row to the place of its own number, without a second matrix."""
-        point = np.argsort(self._place)  # whose row is at each place
+        """Sort the rows by the numbers of their points, in place."""
+        point = np.argsort(self._place)  # point[k] is the number of the point whose row is at place k
         for place in range(len(point)):
             while point[place] != place:
                 other = point[place]
@@ -203,12 +217,12 @@ class KernelMatrix:
         self._place[:] = point
 
     def take(self, points: Indices, n_null: int = 0) -> KernelMatrix:
-        """The matrix of some of the points, the last ``n_null`` of them null points.
+        """Kernel matrix of some of the points, the last ``n_null`` of which are null points.
 
         Raises
         ------
         MemoryError
-            If it does not fit.
+            If it does not fit into memory.
         """
         if self._source is None:
             require_bytes(8 * len(points) ** 2, f"The kernel matrix of {len(points)} points", FEWER_POINTS)
@@ -217,28 +231,22 @@ class KernelMatrix:
         return KernelMatrix(kernel, X[points[: len(points) - n_null]], n_null)
 
     def product(self, weights: Array) -> Array:
-        """The matrix times a vector, from the rows whose weight is not 0."""
+        """The matrix times a vector; only the rows of nonzero weights are needed."""
         used = np.flatnonzero(weights)
         values, place = self.require(used)
         product: Array = matrix.sum_of_rows(values, place[used], weights[used])
         return product
 
     def largest_sum(self, weights: Array) -> float:
-        """``max(abs(matrix) @ abs(weights))``: what sums over the matrix round at."""
+        """``max(abs(matrix) @ abs(weights))``, which scales the rounding errors of ``matrix @ weights``."""
         used = np.flatnonzero(weights)
         values, place = self.require(used)
         return float(matrix.largest_sum(values, place[used], weights[used]))
 
     def smallest_of(self, points: Indices) -> Array:
-        """Smallest value of the row of each point, shape (n_rows,); it is kept."""
+        """Smallest value in the row of each point, shape (n_rows,); stored for later calls."""
         new = points[np.isnan(self._smallest[points])]
         if len(new):
             values, place = self.require(new)
             self._smallest[new] = matrix.smallest_of_rows(values, place[new])
         return np.asarray(self._smallest[points])
-
-    def sums_of(self, points: Indices) -> Array:
-        """Sum of the row of each point, shape (n_rows,)."""
-        values, place = self.require(points)
-        sums: Array = matrix.sums_of_rows(values, place[points])
-        return sums

@@ -1,4 +1,4 @@
-"""Kernels that put every point on the unit sphere of their feature space."""
+"""Kernels whose feature map sends every point to the unit sphere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.metrics import pairwise
 
-from bayes_svm.kernels.functions import Kernel, KernelFunction, resolve_gamma
+from bayes_svm.kernels.callables import KernelFunction
+from bayes_svm.kernels.gamma import resolve_gamma
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.types import Array
 
 __all__ = ["GaussianKernel", "HypersphereKernel", "inverse_lengths"]
@@ -19,34 +21,50 @@ __all__ = ["GaussianKernel", "HypersphereKernel", "inverse_lengths"]
 def inverse_lengths(diagonal: Array, kernel: object) -> Array:
     """``1 / sqrt(k(x, x))``, and 0 where k(x, x) is 0.
 
+    Parameters
+    ----------
+    diagonal : array of shape (n_samples,)
+        The values k(x, x).
+    kernel : object
+        The kernel, whose ``str`` is part of the error message.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        Inverse lengths of the points in feature space.
+
     Raises
     ------
     ValueError
-        If a value is negative; ``kernel`` is named.
+        If a value is negative.
     """
     if diagonal.min(initial=0.0) < 0:
         raise ValueError(
             f"The kernel {kernel} is not positive semi-definite: k(x, x) = {diagonal.min():.6g} is a squared "
-            "length, and below 0. Choose other parameters, or another kernel."
+            "length, which cannot be negative. Choose other parameters, or another kernel."
         )
     lengths = np.sqrt(diagonal)
     return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
-@dataclass(frozen=True, eq=False)  # parameters may be arrays, which do not compare to one truth
+# Equality is by identity: a parameter may hold arrays, which do not compare to a single truth value.
+@dataclass(frozen=True, eq=False)
 class HypersphereKernel:
-    r"""The induced hypersphere form of any kernel, callable as ``SVC(kernel=...)`` wants it.
+    r"""The induced hypersphere form of a kernel, for ``SVC(kernel=...)``.
 
     .. math:: H(x, z) = \frac{k(x, z)}{\sqrt{k(x, x)\, k(z, z)}}, \qquad 0 \text{ where a diagonal is } 0
 
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "sigmoid"} or callable, default="linear"
+        The kernel k.
     gamma : float or "auto", default="auto"
         Coefficient of "poly", "rbf" and "sigmoid"; "auto" is ``1 / n_features``. "scale" is not
-        among them: a callable sees the points of one call, not the training set.
-    degree, coef0 : float
-        Degree of "poly"; constant of "poly" and "sigmoid".
+        possible: it needs the training set, and a callable only gets the points of one call.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=0.0
+        Constant of "poly" and "sigmoid".
 
     References
     ----------
@@ -72,18 +90,20 @@ class HypersphereKernel:
         Raises
         ------
         ValueError
-            If k(x, x) is negative, or a value is not finite; if gamma is "scale".
+            If k(x, x) is negative or a value is not finite, or if gamma is "scale" or the kernel
+            "precomputed".
         """
-        if self.gamma == "scale" or self.kernel == "precomputed":
+        if self.gamma == "scale" or Kernel(self.kernel).precomputed:
             name = "gamma='scale'" if self.gamma == "scale" else "kernel='precomputed'"
-            raise ValueError(f"HypersphereKernel({name}) is not known from the points of one call alone.")
+            raise ValueError(f"HypersphereKernel({name}) needs more than the points of one call.")
         kernel = Kernel(self.kernel, resolve_gamma(self.gamma, X), self.degree, self.coef0)
         left = inverse_lengths(kernel.diagonal(X), kernel)
         right = left if Z is X else inverse_lengths(kernel.diagonal(Z), kernel)
         return kernel(X, Z) * left[:, None] * right
 
 
-@dataclass(frozen=True, eq=False)  # parameters may be arrays, which do not compare to one truth
+# Equality is by identity: the length scale may be an array, which does not compare to a single truth value.
+@dataclass(frozen=True, eq=False)
 class GaussianKernel:
     r"""The Gaussian kernel with one length scale, or one for each feature.
 
@@ -92,7 +112,7 @@ class GaussianKernel:
     Parameters
     ----------
     length_scale : float or array of shape (n_features,), default=1.0
-        The paper's sigma. Above 0.
+        The length scale sigma of all features, or one for each feature; above 0.
 
     Examples
     --------
@@ -113,17 +133,17 @@ class GaussianKernel:
         return float(gamma) if gamma.ndim == 0 else np.asarray(gamma)
 
     def scaled(self, X: Any) -> Any:
-        r"""Every column divided by its length scale.
+        r"""X with every column divided by its length scale.
 
         Raises
         ------
         ValueError
-            If a length scale is not finite and above 0, or they are not one for each feature.
+            If a length scale is not finite and above 0, or their number is not that of the features.
         """
         scale = np.asarray(self.length_scale, dtype=np.float64)
         if scale.ndim > 1 or (scale.ndim == 1 and len(scale) != X.shape[1]):
             raise ValueError(
-                f"length_scale has shape {scale.shape}, and X has {X.shape[1]} features: give one number, or "
+                f"length_scale has shape {scale.shape}, but X has {X.shape[1]} features: give one number, or "
                 "one for each feature."
             )
         if not (np.isfinite(scale).all() and np.all(scale > 0)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
@@ -12,25 +14,30 @@ from bayes_svm._core.certify import (
     Found,
     Rules,
     check_each,
-    duality_gap,
-    sensitivity,
     solve_each,
 )
 from bayes_svm._core.descend import Whole, Work
+from bayes_svm._core.primal import duality_gap, sensitivity
 from bayes_svm.dual.problem import DualProblem
-from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.solution import EPSILON, DualSolution
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["keep_their_sign", "leave_out_signs", "proven"]
 
 
-TRIAL = 10  # cases by which the proofs are judged
-WORTH = 0.5  # share of them that must have ended by a proof
-SHARE_CHECKED = 0.2  # share of them that the check alone must have proven, where exact paths are at hand
-BATCH = 32  # cases one thread takes at a time
-INSIDE = 1e-7  # a coefficient this far from its bounds, relative to the largest, is free beyond doubt
-CLEAR = 1e-6  # a value this far from 0, relative to the largest, has a sign beyond doubt
-EPSILON = float(np.finfo(float).eps)
+# So many cases are tried before it is decided whether to look for proofs in the others.
+TRIAL_CASES = 10
+# Proofs are worth their work if at least this share of the cases tried ended by one.
+WORTH = 0.5
+# Where exact paths are at hand, the check is worth its time if it proves at least this share of the cases
+# tried.
+SHARE_CHECKED = 0.2
+# A thread takes so many cases at a time.
+CASES_PER_TASK = 32
+# A coefficient farther from its bounds than this multiple of the largest one is free beyond doubt.
+INSIDE = 1e-7
+# A decision value farther from 0 than this multiple of the largest one has a sign beyond doubt.
+CLEAR = 1e-6
 
 
 def leave_out_signs(
@@ -45,39 +52,42 @@ def leave_out_signs(
 ) -> Found:
     r"""Sign of the decision value at each point with its upper bound lowered.
 
-    Sufficiency checks first. What they leave open is solved by moves of pairs from the whole
-    solution, up to a violation of ``tolerance``; or, with ``proof``, until a primal value
+    Sufficiency checks come first. The cases that they leave open are solved by moves of pairs from the whole
+    solution, down to a violation of ``tolerance``; or, with ``proof``, until a primal value
 
     .. math:: F = \tfrac12 |w|^2 + \sum_i C_i \max(0, 1 - y_i f(x_i))
 
-    is below a dual bound H of the same problem under the condition :math:`f(x_r) = 0`: then no
+    is below a dual bound H of the same problem under the condition :math:`f(x_r) = 0`. Then no
     machine on the other side of that condition is as good, whatever the tolerance.
 
     Parameters
     ----------
     solution : DualSolution
+        Solution of the whole problem.
     points : array of shape (n_cases,)
+        The point of each case.
     rest : array of shape (n_cases,)
-        What is left of each point's bound; 0 leaves the point out.
+        Upper bound that the point keeps; 0 leaves the point out.
     proof : bool
-        Whether to look for proofs. They are given up after ten cases if fewer than half of these
-        ended by one, or if the moves of pairs alone would have been less work.
+        Whether to look for proofs. After ten cases the search is given up if fewer than half of these
+        ended by a proof, or if the moves of pairs alone would have been less work.
     tolerance : float
+        Violation of optimality at which the moves of pairs stop.
     max_steps : int
         Limit on the moves of pairs for one case; -1 for ``max(20000, 100 n_points)``.
     n_jobs : int, optional
-        Threads. The result is the same at any number, bit for bit.
+        Number of threads. The result is the same at any number, bit for bit.
 
     Returns
     -------
     Found
-        See :func:`proven` for which of the signs are proven.
+        The signs, and how they were found; :func:`proven` says which of them are proven.
 
     Notes
     -----
-    The check :math:`2 \alpha_r R^2 + \xi_r < 1` of Joachims is not among those used: it needs a free
-    coefficient in the solution without the point, of which one in the whole solution is no
-    guarantee. In its place stands the proof itself with the whole machine as F and one step of H.
+    The check :math:`2 \alpha_r R^2 + \xi_r < 1` of Joachims is not used: it needs a free
+    coefficient in the solution without the point, which a free coefficient in the whole solution does not
+    guarantee. The proof itself, with the whole machine as F and one step of H, takes its place.
 
     References
     ----------
@@ -85,84 +95,131 @@ def leave_out_signs(
     support vector machines", ICML 2008. DeCoste and Wagstaff, "Alpha seeding for support vector
     machines", KDD 2000.
     """
-    problem = solution.problem
     points = np.asarray(points, dtype=np.int64)
     rest = np.asarray(rest, dtype=float)
-    limit = max(20_000, 100 * len(problem.label)) if max_steps < 0 else max_steps
-    whole = _whole(solution)
     found = _nothing_found(len(points))
-    one_class = _last_of_class(problem, points, rest)
-    found.values[one_class] = -problem.label[points[one_class]]
+    open_cases = _decide_at_once(solution, points, rest, found)
+    limit = max(20_000, 100 * len(solution.beta)) if max_steps < 0 else max_steps
+    run = _Run(_whole(solution), points, rest, found)
+    checked, open_cases = run.check(open_cases)
+    run.solve(checked, Rules(False, False, tolerance, limit))
+    tried, left = open_cases[:TRIAL_CASES], open_cases[TRIAL_CASES:]
+    more = len(checked) + len(open_cases) > TRIAL_CASES
+    run.solve(tried, Rules(proof, more, tolerance, limit))
+    if len(left):
+        run.solve_all(left, Rules(proof and _worth(found, tried), False, tolerance, limit), n_jobs)
+    return found
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The cases of one call, and what is found for them.
+
+    Parameters
+    ----------
+    whole : Whole
+        The whole problem.
+    points, rest : arrays of shape (n_cases,)
+        The point of each case, and what is left of its bound.
+    found : Found
+        Where the findings are written.
+    """
+
+    whole: Whole
+    points: Indices
+    rest: Array
+    found: Found
+
+    def check(self, cases: Indices) -> tuple[Indices, Indices]:
+        """Split cases into those that the sufficiency check proves and the others."""
+        proves = np.empty(len(cases), dtype=bool)
+        check_each(self.whole, self.points[cases], self.rest[cases], _work(len(self.whole.label)), proves)
+        return cases[proves], cases[~proves]
+
+    def solve(self, cases: Indices, rules: Rules) -> None:
+        """Solve some cases one after the other, and write what is found."""
+        part = _nothing_found(len(cases))
+        solve_each(
+            self.whole, self.points[cases], self.rest[cases], rules, _work(len(self.whole.label)), part
+        )
+        for of_all, of_some in zip(self.found, part, strict=True):
+            of_all[cases] = of_some
+
+    def solve_all(self, cases: Indices, rules: Rules, n_jobs: int | None) -> None:
+        """The same in threads, each of which writes to cases of its own."""
+        batches = [cases[start : start + CASES_PER_TASK] for start in range(0, len(cases), CASES_PER_TASK)]
+        n_threads = max(1, min(effective_n_jobs(n_jobs), len(batches)))
+        Parallel(n_jobs=n_threads, backend="threading")(
+            delayed(self.solve)(batch, rules) for batch in batches
+        )
+
+
+def _decide_at_once(solution: DualSolution, points: Indices, rest: Array, found: Found) -> Indices:
+    """Write what is known without solving or checking anything; returns the cases that are open."""
+    one_class = _last_of_class(solution.problem, points, rest)
+    found.values[one_class] = -solution.problem.label[points[one_class]]
     found.outcomes[one_class] = CHECKED
     open_cases = np.flatnonzero(~one_class)
     if solution.exact:
         _check_unchanged(solution, points, rest, open_cases, found)
-        open_cases = open_cases[found.outcomes[open_cases] == UNPROVEN]
-    work = _work(len(problem.label))
-    decided = np.empty(len(open_cases), dtype=bool)
-    check_each(whole, points[open_cases], rest[open_cases], work, decided)
-    for chosen, rules in (
-        (open_cases[decided], Rules(False, False, tolerance, limit)),
-        (open_cases[~decided][:TRIAL], Rules(proof, len(open_cases) > TRIAL, tolerance, limit)),
-    ):
-        _store(found, chosen, _solved(whole, points[chosen], rest[chosen], rules, work))
-    tried, left = open_cases[~decided][:TRIAL], open_cases[~decided][TRIAL:]
-    worth = proof and bool(np.mean(found.outcomes[tried] == PROVEN) >= WORTH) if len(left) else False
-    worth = worth and bool(found.effort[tried].sum() <= found.rival[tried].sum())
-    rules = Rules(worth, False, tolerance, limit)
-    batches = [left[start : start + BATCH] for start in range(0, len(left), BATCH)]
-    results = Parallel(n_jobs=max(1, min(effective_n_jobs(n_jobs), len(batches))), backend="threading")(
-        delayed(_solved)(whole, points[batch], rest[batch], rules, _work(len(problem.label)))
-        for batch in batches
-    )
-    for batch, result in zip(batches, results, strict=True):
-        _store(found, batch, result)
-    return found
+    return open_cases[found.outcomes[open_cases] == UNPROVEN]
+
+
+def _worth(found: Found, tried: Indices) -> bool:
+    """Whether enough of the cases tried ended by a proof, with less work than the moves of pairs alone."""
+    often = bool(np.mean(found.outcomes[tried] == PROVEN) >= WORTH)
+    return often and bool(found.effort[tried].sum() <= found.rival[tried].sum())
 
 
 def proven(found: Found, problem: DualProblem) -> Mask:
-    """Which signs are proven to be those of the exact solution, with any optimal intercept."""
+    """Which signs are proven to be those of the exact solution, for every optimal intercept."""
     return np.asarray((found.outcomes != UNPROVEN) & problem.convex)
 
 
 def keep_their_sign(solution: DualSolution, points: Indices, rest: Array) -> Mask:
     """Which decision values provably keep their sign when the point's bound is lowered.
 
-    The sufficiency check of :func:`leave_out_signs` alone: the whole machine as F, one step of H.
-    Where it proves too few of ten cases to be worth its time, the others are not checked.
+    This is the sufficiency check of :func:`leave_out_signs` alone, with the whole machine as F and one step
+    of H. If it proves too few of ten cases to be worth its time, the others are not checked.
 
     Parameters
     ----------
     solution : DualSolution
-        Of a convex problem with an intercept that is not regularised.
+        Solution of a convex problem with an intercept that is not regularised.
     points : array of shape (n_cases,)
+        The point of each case.
     rest : array of shape (n_cases,)
+        Upper bound that the point keeps.
+
+    Returns
+    -------
+    array of bool of shape (n_cases,)
+        Whether the sign is proven to stay.
     """
-    proven = np.zeros(len(points), dtype=bool)
-    whole, work = _whole(solution), _work(len(solution.beta))
-    tried = np.arange(0, len(points), max(1, len(points) // TRIAL))
+    kept = np.zeros(len(points), dtype=bool)
+    run = _Run(_whole(solution), points.astype(np.int64), rest, _nothing_found(0))
+    tried = np.arange(0, len(points), max(1, len(points) // TRIAL_CASES))
     left = np.setdiff1d(np.arange(len(points)), tried)
     for cases in (tried, left):
-        found = np.empty(len(cases), dtype=bool)
-        check_each(whole, points[cases].astype(np.int64), rest[cases], work, found)
-        proven[cases] = found
-        if found.sum() < SHARE_CHECKED * len(cases):
+        checked, _ = run.check(cases)
+        kept[checked] = True
+        if len(checked) < SHARE_CHECKED * len(cases):
             break
-    return proven
+    return kept
 
 
 def _whole(solution: DualSolution) -> Whole:
-    """The whole problem as the loops take it, with bounds of its rounding errors."""
+    """The whole problem as the loops take it, with bounds of the rounding errors in its sums."""
     problem = solution.problem
     beta = np.clip(solution.beta, problem.lower, problem.upper)
     K = np.ascontiguousarray(problem.gram.whole())
-    gradient = solution.values - solution.intercept - problem.label
+    gradient = solution.gradient
     smallest, greatest = problem.gram.extremes
     largest, mass = max(greatest, -smallest), float(np.abs(beta).sum())
     size = float(np.abs(solution.values).max()) + abs(solution.intercept) + 1.0
     excess = abs(float(beta.sum())) + EPSILON * mass
     moved = float(np.abs(beta - solution.beta).sum())
-    # A dot product adds up n numbers in at least eight sums side by side.
+    # A dot product adds up its n terms in at least eight sums side by side.
     rounding = EPSILON * ((16 + len(beta) / 8) * largest * mass + 4 * size) + 2 * largest * (excess + moved)
     gap = duality_gap(problem.label, problem.bound, beta, gradient, solution.intercept)
     change = sensitivity(problem.label, problem.bound, beta, gradient, solution.intercept, rounding)
@@ -179,13 +236,13 @@ def _whole(solution: DualSolution) -> Whole:
         largest=largest,
         size=size,
         rounding=rounding,
-        # Without convexity nothing is proven.
+        # If the problem is not convex, nothing may be proven.
         gap_rounding=rounding * change + 4 * excess * (size + largest * excess) if problem.convex else np.inf,
     )
 
 
 def _last_of_class(problem: DualProblem, points: Indices, rest: Array) -> Mask:
-    """Cases that leave only the other class, whose label is then the value everywhere."""
+    """Cases that leave only the other class, whose label is then the decision value everywhere."""
     members = np.bincount((problem.label > 0).astype(int), minlength=2)
     return np.asarray((members[(problem.label[points] > 0).astype(int)] == 1) & (rest == 0))
 
@@ -197,20 +254,22 @@ def _check_unchanged(
     cases: Indices,
     found: Found,
 ) -> None:
-    """Cases whose coefficients stay as they are: only the intercept may cease to be unique."""
+    """Write the cases whose coefficients stay as they are. Their intercept may cease to be unique."""
     problem = solution.problem
     label, scale = problem.label, max(1.0, float(np.abs(solution.values).max()))
     cases = cases[solution.alpha[points[cases]] <= rest[cases]]
     rises, falls = _movable(solution.beta, label, problem.bound)
     free = rises & falls
-    elsewhere = free.sum() - free[points[cases]] > 0  # then the intercept stays unique
+    # If another point is free, the intercept stays unique.
+    elsewhere = free.sum() - free[points[cases]] > 0
     low = np.array(solution.values[points[cases]])
     high = low.copy()
     for k in np.flatnonzero(~elsewhere):
         bound = problem.bound.copy()
         bound[points[cases[k]]] = rest[cases[k]]
         rises, falls = _movable(solution.beta, label, bound)
-        wanted = label - solution.values  # change of the intercept that puts each point on its margin
+        # The change of the intercept that puts each point on its margin.
+        wanted = label - solution.values
         low[k] += wanted[rises].max(initial=-np.inf)
         high[k] += wanted[falls].min(initial=np.inf)
     found.values[cases] = (low + high) / 2
@@ -219,14 +278,17 @@ def _check_unchanged(
 
 
 def _movable(beta: Array, label: Array, bound: Array) -> tuple[Mask, Mask]:
-    """Which coefficients may rise and which may fall beyond doubt, without leaving their bounds."""
+    """Which coefficients can rise and which can fall beyond doubt.
+
+    A proof needs a larger distance from the bounds than :func:`~bayes_svm.dual.problem.movable`.
+    """
     inside = np.minimum(INSIDE * np.abs(beta).max(initial=0.0), bound / 4)
     upper, lower = np.where(label > 0, bound, 0.0), np.where(label > 0, 0.0, -bound)
     return (bound > 0) & (beta < upper - inside), (bound > 0) & (beta > lower + inside)
 
 
 def _nothing_found(n_cases: int) -> Found:
-    """Room for the findings of some cases."""
+    """An empty record for some cases."""
     whole, real = np.zeros((3, n_cases), dtype=np.int64), np.zeros((5, n_cases))
     return Found(
         values=real[0],
@@ -241,18 +303,5 @@ def _nothing_found(n_cases: int) -> Found:
 
 
 def _work(n_points: int) -> Work:
-    """Arrays to work in."""
+    """Arrays for the loops to work in."""
     return Work(*np.empty((len(Work._fields), n_points)))
-
-
-def _solved(whole: Whole, points: Indices, rest: Array, rules: Rules, work: Work) -> Found:
-    """What is found for some cases."""
-    found = _nothing_found(len(points))
-    solve_each(whole, points, rest, rules, work, found)
-    return found
-
-
-def _store(found: Found, cases: Indices, part: Found) -> None:
-    """Write the findings of some cases to where they belong."""
-    for all_of_it, some in zip(found, part, strict=True):
-        all_of_it[cases] = some

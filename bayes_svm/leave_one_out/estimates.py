@@ -173,7 +173,7 @@ def doubtful_rows(machine: Machine, solution: DualSolution, factor: float) -> Ma
 
 def _r_delta_squared(machine: Machine) -> float:
     gram = machine.gram
-    if machine.kernel.function == "linear":
+    if machine.kernel.is_linear:
         unit_length = np.allclose(gram.diagonal, 1.0, rtol=0, atol=1e-9)
         smallest = machine.X.data.min(initial=0.0) if sparse.issparse(machine.X) else machine.X.min()
         if unit_length and smallest >= 0:

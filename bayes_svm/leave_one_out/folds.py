@@ -16,12 +16,24 @@ __all__ = ["fold_numbers", "group_numbers"]
 
 
 def group_numbers(groups: ArrayLike | None, n_samples: int) -> Indices | None:
-    """Number of the group of each row, from 0; None for no groups.
+    """Number of the group of each row.
+
+    Parameters
+    ----------
+    groups : array of shape (n_samples,), optional
+        Label of the group of each row.
+    n_samples : int
+        Number of rows.
+
+    Returns
+    -------
+    array of shape (n_samples,) or None
+        The numbers, from 0; None without groups.
 
     Raises
     ------
     ValueError
-        If the groups are not one label per row, labels that can be compared, and of two kinds at least.
+        If there is not one label for each row, the labels cannot be compared, or all are the same.
     """
     if groups is None:
         return None
@@ -38,7 +50,7 @@ def group_numbers(groups: ArrayLike | None, n_samples: int) -> Indices | None:
             f"groups mixes labels of type {', '.join(sorted(kinds))}: give all as strings, or all as numbers."
         )
     if any(label != label for label in labels):
-        raise ValueError("groups holds NaN: every row needs a group, if it is one of its own.")
+        raise ValueError("groups holds NaN: every row needs a group, even if it is one of its own.")
     names, numbers = np.unique(labels, return_inverse=True)
     if len(names) < 2:
         raise ValueError(f"groups holds one group only ({names.tolist()[0]!r}): at least 2 are needed.")
@@ -46,24 +58,44 @@ def group_numbers(groups: ArrayLike | None, n_samples: int) -> Indices | None:
 
 
 def fold_numbers(X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, name: str) -> Indices:
-    """Number of the test fold that each row belongs to; ``name`` is that of the parameter.
+    """Number of the test fold that each row belongs to.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Training data, of which only the number of rows is used.
+    y : array of shape (n_samples,)
+        Class labels.
+    groups : array of shape (n_samples,), optional
+        Groups for the splitter.
+    cv : int, splitter or iterable
+        The folds, as scikit-learn takes them.
+    name : str
+        Name of the parameter, for messages.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        The numbers of the folds.
 
     Raises
     ------
+    TypeError
+        If ``cv`` is a class.
     ValueError
-        If a row is in no test fold or in several, or a fold is trained on other rows than those
-        outside it: left-out values are those of the machine of all other rows.
+        If a row is in no test fold or in several, or a fold is not trained on all rows outside it: left-out
+        values are those of the machine trained on all other rows.
     """
     n_samples = X.shape[0]
     if isinstance(cv, type):
-        raise TypeError(f"{name} is the class {cv.__name__}: give an instance, {cv.__name__}() say.")
+        raise TypeError(f"{name} is the class {cv.__name__}: give an instance, such as {cv.__name__}().")
     labels = np.asarray(y).reshape(n_samples)
     fold, times = np.zeros(n_samples, dtype=np.intp), np.zeros(n_samples, dtype=np.intp)
     if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):
         cv = list(cv)
         for number, split in enumerate(cv):
             if not (isinstance(split, Sized) and len(split) == 2):
-                raise ValueError(f"{name}[{number}] is no pair of row numbers, (train, test): {split!r}.")
+                raise ValueError(f"{name}[{number}] is not a pair (train, test) of row numbers: {split!r}.")
     # No splitter looks at the features: the number of rows is enough.
     for number, (train, test) in enumerate(
         check_cv(cv, labels, classifier=True).split(labels, labels, groups)

@@ -1,55 +1,85 @@
-"""One case with many points, followed on tableaus of its own."""
+"""One case with many points, followed on tableaus of its own: see ``docs/explanation/leave_one_out.md``."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bayes_svm._core.follow import DONE, TOO_MANY_CHANGES, Base, Motion, follow
+from bayes_svm._core.records import DONE, TOO_MANY_CHANGES, Motion
 from bayes_svm._core.removals import Removals
-from bayes_svm.dual.polish import (
-    MAX_CHANGES,
-    beta_at,
-    margin_targets,
-    scratch,
-    state_at,
-)
+from bayes_svm.dual.polish import margin_targets
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import solve
-from bayes_svm.dual.tableau import Tableau, columns_outside, flat_curvature
+from bayes_svm.dual.tableau import Tableau, columns_outside
+from bayes_svm.dual.tableau_path import follow_on, motion_of
 from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.retrain import outcome_of
-from bayes_svm.leave_one_out.start import PathBase
+from bayes_svm.leave_one_out.start import Origin
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["follow_anew"]
 
 
 MAX_TABLEAUS = 200
-EVENTS = 20  # per row of the tableau
-FAR = 3.0  # residual from which on a point is not expected to take part; the end is checked on all
+# A point with a larger residual is not expected to have an event.
+FAR_FROM_MARGIN = 3.0
 
 
-def follow_anew(base: PathBase, case: Removals) -> Outcomes | None:
-    """Move all points of one case along a common parameter, with a new tableau when it pays.
+@dataclass(frozen=True)
+class _GroupPath:
+    """The path of one case.
 
-    The points of the case are no rows of the tableau: only what they do to the others is.
-    Where the path ends, the remaining problem is polished like any other, which also lets
-    go of points that would use less than the part of their bound they keep.
-
-    Returns None if the path could not be followed to its end.
+    Parameters
+    ----------
+    problem : DualProblem
+        The problem without the case.
+    targets : array of shape (n_points,)
+        Margin targets.
+    moved : array of shape (n_moved,)
+        Points whose coefficients the path moves.
+    goal : array of shape (n_moved,)
+        Where these coefficients end.
     """
-    remaining = replace(base.problem, bound=case.bounds(base.problem.bound, 0))
-    beta, events, time = base.beta.copy(), 0, 0.0
+
+    problem: DualProblem
+    targets: Array
+    moved: Indices
+    goal: Array
+
+
+def follow_anew(origin: Origin, case: Removals) -> Outcomes | None:
+    """Move all points of one case along one parameter, with a new tableau whenever that costs less.
+
+    The points of the case are no rows of the tableau; they only give the other points their rates. At the
+    end of the path the remaining problem is polished like any other. That also frees points that would use
+    less than the part of their bound that they keep.
+
+    Parameters
+    ----------
+    base : Origin
+        The solution from which the path starts.
+    case : Removals
+        The points that leave: a single case.
+
+    Returns
+    -------
+    Outcomes or None
+        What is known of the case; None if the path could not be followed to its end.
+    """
+    remaining = replace(origin.problem, bound=case.bounds(origin.problem.bound, 0))
+    beta, events, time = origin.beta.copy(), 0, 0.0
     moved = case.points[np.abs(beta[case.points]) > remaining.bound[case.points]]
     goal = remaining.label[moved] * remaining.bound[moved]
-    targets = margin_targets(remaining.label, base.tie_break)
+    path = _GroupPath(remaining, margin_targets(remaining.label, origin.tie_break), moved, goal)
     for _ in range(MAX_TABLEAUS):
         try:
-            beta, used, passed = _stretch(remaining, targets, beta, moved, goal, 1.0 - time)
+            found = _follow_once(path, beta, 1.0 - time)
         except np.linalg.LinAlgError:
             return None
+        if found is None:
+            return None
+        beta, used, passed = found
         events, time = events + used, time + passed
         if passed == 0.0 or time >= 1.0:
             break
@@ -63,55 +93,50 @@ def follow_anew(base: PathBase, case: Removals) -> Outcomes | None:
     return outcome_of(solution, case, status, events=events + solution.pivots)
 
 
-def _stretch(
-    problem: DualProblem, targets: Array, beta: Array, moved: Indices, goal: Array, time: float
-) -> tuple[Array, int, float]:
+def _follow_once(path: _GroupPath, beta: Array, time: float) -> tuple[Array, int, float] | None:
     """Follow the path from ``beta`` for ``time``, or until another tableau is due.
 
     Returns
     -------
-    (beta, events, time passed)
-        No time where there is no way on.
+    (beta, events, time passed), or None
+        Where the path has come to; None if there is no way on.
     """
-    lower, upper = problem.lower, problem.upper
-    still = np.zeros(len(beta), dtype=bool)
-    still[moved] = True
-    free = np.flatnonzero((beta > lower) & (beta < upper) & ~still)
+    problem, moved = path.problem, path.moved
+    free = _free_of(path, beta)
     if len(free) == 0:
-        return beta, 0, 0.0
-    system = problem.free_system(free)
-    residual = problem.gram.product(beta) - targets
+        return None
+    residual = problem.gram.product(beta) - path.targets
     residual -= residual[free].mean()
     residual[free] = 0.0
-    others = ~still & (upper > lower) & (np.abs(residual) <= FAR)
+    tableau = Tableau.sweep(problem.gram, problem.free_system(free), _expected(path, residual, free))
+    speed = (path.goal - beta[moved]) / time
+    motion = _motion(problem, tableau, moved, speed)
+    stretch = follow_on(problem, tableau, motion, beta, residual[tableau.rows], time)
+    if stretch.outcome not in (DONE, TOO_MANY_CHANGES):
+        return None
+    passed = time if stretch.outcome == DONE else stretch.time
+    stretch.beta[moved] += stretch.time * speed
+    return stretch.beta, stretch.events, passed
+
+
+def _free_of(path: _GroupPath, beta: Array) -> Indices:
+    """Points strictly between their bounds, without those that the path moves."""
+    free = (beta > path.problem.lower) & (beta < path.problem.upper)
+    free[path.moved] = False
+    return np.flatnonzero(free)
+
+
+def _expected(path: _GroupPath, residual: Array, free: Indices) -> Indices:
+    """Points outside ``free`` that may have an event; the end of the path is checked on all points."""
+    others = (path.problem.upper > path.problem.lower) & (np.abs(residual) <= FAR_FROM_MARGIN)
+    others[path.moved] = False
     others[free] = False
-    tableau = Tableau.sweep(problem.gram, system, np.flatnonzero(others))
-    rows, rest = tableau.rows, tableau.rows[len(free) :]
-    speed = (goal - beta[moved]) / time
-    loop = Base(
-        tableau.W,
-        tableau.base_in,
-        lower[rows],
-        upper[rows],
-        flat_curvature(problem.gram, rows, problem.shift),
-    )
-    motion = Motion(
-        direction=speed @ columns_outside(problem.gram, system, rest, moved, problem.gram.block(free, rest)),
-        goal=np.zeros(len(rows) + 1),
-        drift=np.zeros(len(rows)),
-        needed=-float(speed.sum()),
-        watched=-1,
-        sign=0.0,
-        steepest=0.0,
-        margin=0.0,
-    )
-    state = state_at(beta[rows], residual[rows], tableau.base_in, lower[rows], upper[rows], MAX_CHANGES)
-    _, events, outcome, passed = follow(
-        loop, motion, state, 0, time, EVENTS * len(rows) + 1000, scratch(len(rows), MAX_CHANGES)
-    )
-    if outcome not in (DONE, TOO_MANY_CHANGES):
-        return beta, events, 0.0
-    beta = beta.copy()
-    beta[rows] = beta_at(state, lower[rows], upper[rows])
-    beta[moved] += passed * speed
-    return beta, events, time if outcome == DONE else passed
+    return np.flatnonzero(others)
+
+
+def _motion(problem: DualProblem, tableau: Tableau, moved: Indices, speed: Array) -> Motion:
+    """What the moved points, which are no rows of the tableau, do to its rows."""
+    free, others = tableau.rows[: tableau.n_free], tableau.rows[tableau.n_free :]
+    system, between = problem.free_system(free), problem.gram.block(free, others)
+    direction = speed @ columns_outside(problem.gram, system, others, moved, between)
+    return motion_of(direction, np.zeros(len(tableau.rows)), -float(speed.sum()))

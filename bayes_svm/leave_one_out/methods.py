@@ -21,7 +21,8 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Wanted", "iterate_parts", "removals_of"]
 
-SECTION = 8 * BATCH  # cases between two reports of progress
+# So many cases are left out between two reports of progress.
+SECTION = 8 * BATCH
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,17 @@ class Wanted:
     Parameters
     ----------
     method : {"path", "certified", "warm", "retrain"}
-        As in :func:`bayes_svm.leave_one_out`.
+        The method, as in :func:`bayes_svm.leave_one_out`.
     sign_only : bool
         Whether the signs of the decision values are enough.
     tolerance : float
         Violation of optimality at which the iterative methods stop.
     max_iter : int
-        Limit on the solver where the remaining problem is solved on its own.
+        Limit on the solver's steps where the remaining problem is solved on its own.
     n_jobs : int, optional
         Jobs of joblib.
     report : callable, optional
-        Called with the number of cases done and of all cases.
+        Called with the number of cases done and the number of all cases.
     """
 
     method: str = "path"
@@ -53,19 +54,26 @@ class Wanted:
 
 
 def removals_of(problem: DualProblem, leaving: Leaving) -> tuple[Removals, Indices, Indices]:
-    """What leaves a problem, and which case and member each part of it is there.
+    """The removals from one problem, and which case and member of them each part is.
 
     Parts of the same point leave as one member.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        The problem.
+    leaving : Leaving
+        What leaves together, in rows.
 
     Returns
     -------
     removals : Removals
-        The cases of which the problem has a point.
+        The cases that have a point in the problem.
     case : array of shape (n_parts,)
-        The number of each part's case among them; -1 for a case of which the problem has no point.
+        Number of each part's case among these; -1 for a case that has no point in the problem.
     member : array of shape (n_parts,)
-        The number of each part's member; -1 for rows that the problem does not have, because their weight
-        is 0 or they are of other classes.
+        Number of each part's member; -1 for a row that is not in the problem, because its weight
+        is 0 or its class is another.
     """
     n_points = len(problem.label)
     point = problem.group[leaving.part_row]
@@ -85,7 +93,7 @@ def removals_of(problem: DualProblem, leaving: Leaving) -> tuple[Removals, Indic
 
 
 def _numbered(keys: Indices) -> tuple[Indices, Indices]:
-    """The different keys in ascending order, and the number of each key among them."""
+    """The distinct keys in ascending order, and the number of each key among them."""
     if (keys[1:] > keys[:-1]).all():
         return keys, np.arange(len(keys))
     different, number = np.unique(keys, return_inverse=True)
@@ -100,24 +108,24 @@ def iterate_parts(
     at: Array,
     missing: Indices | None = None,
 ) -> Iterator[tuple[Indices, Outcomes, Array]]:
-    """Leave out every case of a problem, section after section.
+    """Leave out every case of a problem, section by section.
 
-    The sections, and with them the values to the last bit, do not depend on what is missing.
+    The sections do not depend on what is missing, and neither do the last bits of the values.
 
     Parameters
     ----------
     machine : Machine
-        The machine that the solution is of.
+        The training data.
     solution : DualSolution
-        The solution of one of its problems.
+        The solution of one of the machine's problems.
     leaving : Leaving
         What leaves together.
     wanted : Wanted
-        How.
+        How to leave out, and what to find.
     at : array of shape (n_at, n_points)
-        Kernel values between points asked for besides and those of the problem.
+        Kernel values between the additional points asked for and those of the problem.
     missing : array, optional
-        The only parts that are asked for: sections without any of them are passed over.
+        The parts that are asked for; sections without any of them are skipped. By default all.
 
     Yields
     ------
@@ -126,7 +134,7 @@ def iterate_parts(
     outcomes : Outcomes
         What is known of each of them.
     values_at : array of shape (n_found, n_at)
-        Decision values at the points asked for besides, of the machine without the part's case.
+        Decision values at the additional points, of the machine without the part's case.
     """
     removals, case, member = removals_of(solution.problem, leaving)
     absent = np.flatnonzero((case >= 0) & (member < 0))
@@ -139,7 +147,7 @@ def iterate_parts(
             continue
         found = finder.outcomes(removals.take(np.arange(first, last)))
         mine = case[parts] - first
-        # What a row reads that is not there is written over below.
+        # A part without a member reads an arbitrary one here, and gets its value below.
         outcomes = found.take(np.maximum(member[parts] - removals.start[first], 0), mine)
         own = np.flatnonzero(member[parts] < 0)
         if len(own):
@@ -151,7 +159,7 @@ def iterate_parts(
 
 
 class _Finder:
-    """Outcomes of cases by one method, which keeps what all cases share."""
+    """Leaves out cases by one method, and keeps what all cases share."""
 
     def __init__(self, solution: DualSolution, wanted: Wanted, remainders: bool) -> None:
         self.problem, self.solution, self.wanted = solution.problem, solution, wanted
@@ -159,7 +167,7 @@ class _Finder:
         self.paths = Paths(solution, wanted.sign_only, remainders)
 
     def outcomes(self, removals: Removals) -> Outcomes:
-        """Outcomes of some cases."""
+        """Leave out some cases."""
         outcomes = Outcomes.open(removals, remainders=self.remainders)
         self._one_class(removals, outcomes)
         if self.wanted.method in ("certified", "warm"):
@@ -181,7 +189,7 @@ class _Finder:
         return outcomes
 
     def _signs(self, removals: Removals, outcomes: Outcomes) -> None:
-        """Signs of single points by the iterative methods, each with the value it is the sign of."""
+        """Signs of single points by the iterative methods, with the values that have these signs."""
         wanted, cases = self.wanted, outcomes.pending
         found = leave_out_signs(
             self.solution,
@@ -199,7 +207,7 @@ class _Finder:
         outcomes.kkt_residual[cases], outcomes.gap[cases] = found.violation, found.gap
 
     def _one_class(self, removals: Removals, outcomes: Outcomes) -> None:
-        """Where a class is gone altogether, the label of the other is the decision."""
+        """Write the cases that leave one class only, whose label is then the decision value."""
         label, most = self.problem.label, 1 if removals.single else int(np.diff(removals.start).max())
         for gone in (1.0, -1.0):
             if np.count_nonzero(label == gone) > most:
@@ -213,11 +221,11 @@ class _Finder:
                 outcomes.keep(Remainders.equal(cases, np.zeros(len(label)), -gone))
 
     def _untouched(self, removals: Removals, outcomes: Outcomes) -> None:
-        """Cases whose points use no more than the bound they keep: nothing changes without them."""
+        """Write the cases whose points use no more than the bound that they keep: nothing changes."""
         solution, points = self.solution, removals.points
         alpha, bound = solution.alpha[points], self.problem.bound[points]
-        # A point whose alpha is just what is left of its bound is not free any more without its
-        # copy, and may have been the last to pin the intercept: a path of length zero finds out.
+        # A free point whose alpha equals the bound that it keeps is at its bound without its copy. It may
+        # have been the last free point, on which the intercept depends; a path of length zero finds out.
         loose = (alpha == 0) | (alpha < removals.rest - bound_slack(solution.beta, bound))
         cases = np.flatnonzero(~removals.any_member(~loose) & (outcomes.status == ""))
         members = removals.members(cases)
@@ -230,18 +238,17 @@ class _Finder:
         outcomes.keep(Remainders.equal(cases, solution.beta, solution.intercept, shift))
 
     def _move_to_middle(self, removals: Removals, case: int, outcomes: Outcomes) -> float:
-        """With no free coefficient, points may have pinned an end of the interval of optimal intercepts.
+        """Without a free coefficient, move the intercept to the middle of the interval that the case leaves.
 
-        Returns what the intercept changes by.
+        A point of the case may have been at an end of the interval. Returns the change of the intercept.
         """
         problem, solution = self.problem, self.solution
         members = slice(removals.start[case], removals.start[case + 1])
         present = removals.bounds(problem.bound, case) > 0
         if solution.stable and present[removals.points[members]].all():
             return 0.0
-        gradient = solution.values - solution.intercept - problem.label
         low, high = intercept_interval(
-            solution.beta[present], gradient[present], problem.lower[present], problem.upper[present]
+            solution.beta[present], solution.gradient[present], problem.lower[present], problem.upper[present]
         )
         shift = (low + high) / 2 - solution.intercept
         outcomes.set_values(members, solution.values[removals.points[members]] + shift)

@@ -15,9 +15,12 @@ __all__ = ["content_rank"]
 
 Words = NDArray[np.uint64]
 
-BITS = 20  # of a value, relative to the largest of its row, that the first key sees
-BLOCK = 2**20  # values that are hashed at a time
-ROUNDS = 3  # of hashing a kernel matrix, at most
+# The first key sees so many bits of a value, counted from the largest value of its row.
+COARSE_BITS = 20
+# So many values are hashed at a time.
+HASHED_AT_A_TIME = 2**20
+# A kernel matrix is hashed at most so many times.
+HASH_ROUNDS = 3
 # Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIXERS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
@@ -26,19 +29,21 @@ MIXERS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB
 def content_rank(machine: Machine) -> Indices:
     """Rank of each distinct row of a machine, in an order as good as random.
 
-    A row's place follows from two hashes of its non-zero values and their columns. The first sees
-    20 bits of each value: rows that differ by rounding, as those of a scaler that was fitted to
-    permuted data do, keep their places. The second sees all bits, and separates rows that are
-    equal to the first. Dense and sparse rows have the same hashes. A row of a precomputed kernel is
-    the set of its values, since permuted rows permute the columns too.
+    The rank follows from two hashes of the row's non-zero values and their columns. The first hash sees 20
+    bits of each value. Rows that differ by rounding only, such as those scaled by a scaler that was fitted
+    to permuted data, therefore keep their places. The second hash sees all bits, and separates rows that
+    have the same first hash. Dense and sparse rows have the same hashes. For a precomputed kernel a row
+    counts as the set of its values, since permuting the rows permutes the columns too.
 
     Parameters
     ----------
     machine : Machine
+        The training data.
 
     Returns
     -------
     array of shape (n_distinct,)
+        The ranks, from 0.
     """
     if machine.kernel.precomputed:
         keys = _keys_of_sets(machine.gram.whole())
@@ -68,13 +73,13 @@ def _keys_of_rows(X: Any, rows: Indices) -> Words:
 
 
 def _keys_of_sets(gram: Array) -> Words:
-    """Both hashes of each row as the set of its values, each with the hash of the row that it is with.
+    """Both hashes of each row as a set of pairs: a kernel value, and the hash of the row that it is with.
 
-    After Weisfeiler and Leman: rows that are equal as sets differ in the next round if what they are
-    near to differs.
+    This is the colour refinement of Weisfeiler and Leman: rows with equal sets of values differ in the next
+    round if the rows that they are near to differ.
     """
     keys = np.zeros((len(gram), 2), dtype=np.uint64)
-    for _ in range(ROUNDS):
+    for _ in range(HASH_ROUNDS):
         mixed, keys = _mix(keys + GOLDEN), np.empty_like(keys)
         for part in _blocks(len(gram), len(gram)):
             values = gram[part] + 0.0
@@ -90,12 +95,13 @@ def _keys_of_sets(gram: Array) -> Words:
 
 
 def _blocks(n_rows: int, width: int) -> list[slice]:
-    step = max(1, BLOCK // max(1, width))
+    """Blocks of rows of this width, to be hashed one after the other."""
+    step = max(1, HASHED_AT_A_TIME // max(1, width))
     return [slice(start, start + step) for start in range(0, n_rows, step)]
 
 
 def _hashes(row: Indices, column: NDArray[Any], values: Array, n_rows: int) -> Words:
-    """Sums of the mixed entries of each row: no order of the entries, and no entry of value 0, counts."""
+    """Sums of the mixed entries of each row. Neither their order nor entries of value 0 change a sum."""
     largest = np.zeros(n_rows)
     np.maximum.at(largest, row, np.abs(values))
     place = (column.astype(np.uint64) + np.uint64(1)) * GOLDEN
@@ -111,11 +117,11 @@ def _hashes(row: Indices, column: NDArray[Any], values: Array, n_rows: int) -> W
 def _coarse(values: Array, largest: Array) -> NDArray[np.int64]:
     """Values in units of a power of two about ``2^-20`` of the largest.
 
-    The power changes at 0.8 times a power of two: data have their maxima at powers of two
-    themselves, and rounding must not decide between two units there.
+    The power changes at 0.8 times a power of two. Many data have powers of two as their maxima, and
+    rounding must not decide between two units there.
     """
     mantissa, exponent = np.frexp(largest)
-    return np.rint(np.ldexp(values, BITS - exponent - (mantissa >= 0.8))).astype(np.int64)
+    return np.rint(np.ldexp(values, COARSE_BITS - exponent - (mantissa >= 0.8))).astype(np.int64)
 
 
 def _mix(words: Words) -> Words:

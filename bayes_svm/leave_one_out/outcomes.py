@@ -15,30 +15,32 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Outcomes", "Remainders"]
 
+# Fields of Outcomes with an entry for each member.
 OF_MEMBERS = ("values", "signs")
+# Fields of Outcomes with an entry for each case.
 OF_CASES = ("status", "events", "columns", "kkt_residual", "gap")
 
 
 @dataclass(frozen=True)
 class Remainders:
-    r"""Decision functions of the machines that some cases leave.
+    r"""Decision functions of the machines that are left without some cases.
 
     .. math:: f_k(x) = \sum_i (\beta_i + \delta_{ki}) k(x_i, x) + b + b_k
 
     Parameters
     ----------
     cases : array of shape (n_cases,)
-        Their numbers.
+        Numbers of the cases.
     beta : array of shape (n_points,)
-        Coefficients that they have in common.
+        Coefficients that the machines have in common.
     intercept : float
-        Intercept b that they have in common.
+        Intercept b that the machines have in common.
     points : array of shape (n_changed,), or slice
         Points whose coefficients differ from the common ones.
     delta : array of shape (n_cases, n_changed)
-        These differences.
+        Differences of these coefficients from the common ones.
     shift : array of shape (n_cases,)
-        Differences of the intercepts.
+        Difference of each intercept from the common one.
     """
 
     cases: Indices
@@ -50,7 +52,7 @@ class Remainders:
 
     @classmethod
     def equal(cls, cases: Indices, beta: Array, intercept: float, shift: Array | None = None) -> Remainders:
-        """Machines of equal coefficients."""
+        """Machines with equal coefficients."""
         shift = np.zeros(len(cases)) if shift is None else shift
         return cls(cases, beta, intercept, np.empty(0, dtype=np.intp), np.empty((len(cases), 0)), shift)
 
@@ -70,7 +72,7 @@ class Remainders:
 class Outcomes:
     """What is known of each case.
 
-    The same record holds what is known of rows, each then a case of one member.
+    The same record holds what is known of rows. Each row is then a case of one member.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ class Outcomes:
         Largest violation of the optimality conditions of the remaining problem over all its
         points, and its relative duality gap.
     remainders : list of Remainders, or None
-        The machines that are left, from which decision values at any points follow; None if nobody asks.
+        The machines that are left, which give decision values at any points; None if they are not asked for.
     """
 
     values: Array
@@ -102,7 +104,7 @@ class Outcomes:
 
     @classmethod
     def open(cls, removals: Removals, *, remainders: bool = False) -> Outcomes:
-        """Nothing known yet; ``remainders`` says whether the machines that are left shall be kept."""
+        """An empty record; ``remainders`` says whether the machines that are left shall be kept."""
         n_members, n_cases = len(removals.points), removals.n_cases
         return cls(
             values=np.full(n_members, np.nan),
@@ -117,7 +119,7 @@ class Outcomes:
 
     @classmethod
     def of_whole(cls, solution: DualSolution, values: Array) -> Outcomes:
-        """What is known of rows that do not leave: their values under the whole machine."""
+        """What is known of rows under the whole machine, from their decision values."""
         n = len(values)
         status = "inexact" if not solution.exact else "unchanged" if solution.stable else "unstable"
         return cls(
@@ -132,7 +134,7 @@ class Outcomes:
 
     @classmethod
     def of_values(cls, values: Array, status: NDArray[np.str_]) -> Outcomes:
-        """Values of which no more is known than their status: residual and gap are infinite."""
+        """Values of which only the status is known; residual and gap are infinite."""
         n, nothing = len(values), np.zeros(len(values), dtype=np.int64)
         unknown = np.full(n, np.inf)
         return cls(values, np.sign(values), status, nothing, nothing, unknown, unknown)
@@ -152,7 +154,7 @@ class Outcomes:
             self.keep(replace(one, cases=cases[one.cases]))
 
     def map(self, of: Callable[[str, NDArray[Any]], NDArray[Any]]) -> Outcomes:
-        """A function of the name and the values of each array; without the machines that are left."""
+        """A new record from a function of the name and the values of each array; without the machines."""
         arrays: list[Any] = [of(name, getattr(self, name)) for name in OF_MEMBERS + OF_CASES]
         return Outcomes(*arrays)
 
@@ -167,16 +169,16 @@ class Outcomes:
             self.remainders.append(remainders)
 
     def take(self, member: Indices, case: Indices) -> Outcomes:
-        """The same for each reader of a member, who becomes a case of one member."""
+        """A record with a case of one member for each entry of ``member`` and its ``case``."""
         return self.map(lambda name, known: known[member if name in OF_MEMBERS else case])
 
     def set_values(self, members: Indices | slice, values: Array | float) -> None:
-        """Decision values of some members, with their signs."""
+        """Fill in the decision values of some members, and their signs."""
         self.values[members] = values
         self.signs[members] = np.sign(values)
 
     def values_at(self, cross: Array) -> Array:
-        """Decision values of the machine that each case leaves, at points asked for besides.
+        """Decision values at some additional points, of the machine without each case.
 
         Parameters
         ----------
@@ -186,6 +188,7 @@ class Outcomes:
         Returns
         -------
         array of shape (n_cases, n_at)
+            The decision values; NaN for a case whose machine is not kept.
         """
         values = np.full((len(self.status), len(cross)), np.nan)
         for one in self.remainders or []:

@@ -1,4 +1,7 @@
-"""Exact leave-one-out values by following each case's path to alpha = 0."""
+"""Exact leave-one-out values by following each case's path to alpha = 0.
+
+``docs/explanation/leave_one_out.md`` defines the words and follows one point out.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,17 @@ from functools import cached_property
 import numpy as np
 from joblib import delayed
 
-from bayes_svm._core.follow import State
+from bayes_svm._core.records import State
 from bayes_svm._core.removals import Removals
 from bayes_svm._core.shrink import Ends, Moves, Room, shrink_each
-from bayes_svm.dual.polish import scratch
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.dual.tableau import columns_outside
+from bayes_svm.dual.tableau_path import scratch
 from bayes_svm.leave_one_out.group_path import follow_anew
 from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import MARGIN, steepest_fall
-from bayes_svm.leave_one_out.start import PathBase, Rows
+from bayes_svm.leave_one_out.start import Origin, SharedTableau
 from bayes_svm.leave_one_out.verify import verify
 from bayes_svm.utils.parallel import run_all
 from bayes_svm.utils.threads import one_blas_thread
@@ -26,16 +29,28 @@ from bayes_svm.utils.types import Array, Indices, Mask
 __all__ = ["Paths"]
 
 
-DIRECTION_BYTES = 2**26  # of the members' rates, which are added up for each case
-BATCH = 192  # cases whose ends are verified together: the unit of parallel work
-CAPACITY = 128  # changes of the partition one path may keep
-MANY_MEMBERS = 24  # a case that moves more points than this has too many changes for the shared tableau
+# The rates due to the members of several cases may take this much memory at a time.
+DIRECTION_BYTES = 2**26
+# The ends of this many cases are verified together: the unit of parallel work.
+BATCH = 192
+# A path may have this many changed points at a time.
+CAPACITY = 128
+# A case that moves more points than this has too many changes for the shared tableau.
+MANY_MEMBERS = 24
+# A path with more events than this is given up.
 MAX_EVENTS = 20_000
-TIE_BREAKS = (1e-9, 1e-11, 1e-13)  # smaller perturbations, for paths that end on the wrong side of a tie
-ALL_ROWS = 300  # up to this many points all are in the tableau
-NEAR = 0.25  # else the free ones, those whose residual is within this of the margin, the less the
-MANY_ROWS, SHRINKS = 1000, 0.15  # more points there are beyond this, by this power,
-MAX_TABLEAUS = 4  # and, in up to this many rounds, those that this left out wrongly
+# Paths that end on the wrong side of a tie are followed again with these smaller perturbations of the
+# targets.
+SMALLER_TIE_BREAKS = (1e-9, 1e-11, 1e-13)
+# The tableau covers all points if there are at most this many.
+ALL_ROWS = 300
+# Otherwise it covers the free points and those whose residual is at most this.
+NEAR = 0.25
+# Beyond MANY_ROWS points, the largest residual shrinks with their number to this power.
+MANY_ROWS, SHRINKS = 1000, 0.15
+# The tableau is extended by the points that turn out to be missing, and the paths are followed up to this
+# many times.
+MAX_PASSES = 4
 
 
 class Paths:
@@ -44,54 +59,66 @@ class Paths:
     Parameters
     ----------
     solution : DualSolution
-        Exact.
+        An exact solution.
     sign_only : bool
         Stop each path as soon as the sign of its value is known.
     remainders : bool
-        Keep the machines that the paths end at.
+        Keep the machines at the ends of the paths.
     """
 
     def __init__(self, solution: DualSolution, sign_only: bool, remainders: bool) -> None:
         self.solution, self.sign_only, self.remainders = solution, sign_only, remainders
 
     @cached_property
-    def _base(self) -> PathBase:
-        return PathBase(self.solution, self.solution.tie_break, self.remainders)
+    def _origin(self) -> Origin:
+        return Origin(self.solution, self.solution.tie_break, self.remainders)
 
     @cached_property
     def _near(self) -> Mask:
-        """Points whose row a path is expected to need."""
-        residual = self._base.residual
+        """Points that a path is expected to need in the tableau."""
+        residual = self._origin.residual
         if len(residual) <= ALL_ROWS:
             return np.ones(len(residual), dtype=bool)
         near = NEAR * min(1.0, MANY_ROWS / len(residual)) ** SHRINKS
         return np.asarray(np.abs(residual) <= near)
 
     @cached_property
-    def _rows(self) -> Rows:
-        return Rows.sweep(self._base, self._near)
+    def _shared(self) -> SharedTableau:
+        return SharedTableau.sweep(self._origin, self._near)
 
     def run(self, removals: Removals, n_jobs: int | None = None) -> Outcomes:
-        """Outcomes of some cases, each of which moves at least one coefficient.
+        """Follow the paths of some cases.
 
         The batches, and with them all sums, are the same at any ``n_jobs``.
+
+        Parameters
+        ----------
+        removals : Removals
+            The cases, each of which moves at least one coefficient.
+        n_jobs : int, optional
+            Jobs of joblib.
+
+        Returns
+        -------
+        Outcomes
+            What is known of each case; none is open.
         """
         outcomes = Outcomes.open(removals, remainders=self.remainders)
-        shared = np.arange(removals.n_cases)
+        cases = np.arange(removals.n_cases)
         if not removals.single:
-            moving = _excess(self._base.exact_beta, removals) > 0
+            moving = _excess(self._origin.exact_beta, removals) > 0
             moves = np.bincount(removals.case, weights=moving, minlength=removals.n_cases)
-            shared = np.flatnonzero(moves <= MANY_MEMBERS)
-        base, rows, sign_only = self._base, self._rows, self.sign_only
+            cases = np.flatnonzero(moves <= MANY_MEMBERS)
+        origin, shared, sign_only = self._origin, self._shared, self.sign_only
         first = self.solution.tie_break
-        for tie_break in (first, *(less for less in TIE_BREAKS if less < first)):
-            if len(shared) == 0:
+        for tie_break in (first, *(less for less in SMALLER_TIE_BREAKS if less < first)):
+            if len(cases) == 0:
                 break
             if tie_break < first:
-                # At exact targets a path may end on the wrong side of a tie by what the perturbation moved.
-                base, sign_only = PathBase(self.solution, tie_break, self.remainders), False
-                rows = Rows.on(base, rows.tableau)
-            shared, rows = self._passes(removals, shared, base, rows, sign_only, n_jobs, outcomes)
+                # The perturbation of the targets may have moved the end of a path to the wrong side of a tie.
+                origin, sign_only = Origin(self.solution, tie_break, self.remainders), False
+                shared = SharedTableau.on(origin, shared.tableau)
+            cases, shared = self._passes(removals, cases, origin, shared, sign_only, n_jobs, outcomes)
         for case in outcomes.pending:
             part = self._alone(removals.take(np.array([case])))
             outcomes.put(removals, np.array([case]), part)
@@ -101,17 +128,21 @@ class Paths:
         self,
         removals: Removals,
         cases: Indices,
-        base: PathBase,
-        rows: Rows,
+        origin: Origin,
+        shared: SharedTableau,
         sign_only: bool,
         n_jobs: int | None,
         outcomes: Outcomes,
-    ) -> tuple[Indices, Rows]:
-        """Run cases on tableaus that grow by what they lack; returns the open ones, and the last tableau."""
-        for _ in range(MAX_TABLEAUS):
+    ) -> tuple[Indices, SharedTableau]:
+        """Follow cases on a tableau that grows by the points it lacks.
+
+        Returns the cases that are still open, and the last tableau.
+        """
+        for _ in range(MAX_PASSES):
             batches = [cases[start : start + BATCH] for start in range(0, len(cases), BATCH)]
-            calls = [delayed(_run_batch)(base, rows, removals.take(batch), sign_only) for batch in batches]
-            parts = run_all(n_jobs, calls, shared=[base, rows])
+            chosen = [removals.take(batch) for batch in batches]
+            calls = [delayed(_run_batch)(origin, shared, batch, sign_only) for batch in chosen]
+            parts = run_all(n_jobs, calls, shared=[origin, shared])
             for batch, (part, _) in zip(batches, parts, strict=True):
                 outcomes.put(removals, batch, part)
             cases = cases[outcomes.status[cases] == ""]
@@ -119,36 +150,39 @@ class Paths:
             if len(cases) == 0 or not (sign_only or len(lacked)):
                 break
             if len(lacked):
-                rows = rows.extended(base, lacked)
+                shared = shared.extended(origin, lacked)
             else:
-                sign_only = False  # what is open for another reason is followed to its end
-        return cases, rows
+                # Paths that are open for another reason are followed to their ends.
+                sign_only = False
+        return cases, shared
 
     def _alone(self, case: Removals) -> Outcomes:
-        """One case with tableaus of its own, or, if that fails, by solving what is left."""
+        """Follow one case on tableaus of its own, or, if that fails, solve the remaining problem."""
         if len(case.points) > 1:
-            found = follow_anew(self._base, case)
+            found = follow_anew(self._origin, case)
             if found is not None:
                 return found
         return retrain(self.solution.problem, case, start=self.solution)
 
 
 def _union(lists: list[Indices]) -> Indices:
-    """All points of some lists, in order; mostly there are none."""
+    """All points of some lists, ascending; mostly there are none."""
     found = [points for points in lists if len(points)]
     return np.unique(np.concatenate(found)) if found else lists[0]
 
 
 def _excess(beta: Array, removals: Removals) -> Array:
-    """What each member's alpha has above the bound it keeps."""
+    """How much each member's alpha is above the bound that it keeps."""
     return np.asarray(np.abs(beta[removals.points]) - removals.rest)
 
 
-def _run_batch(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> tuple[Outcomes, Indices]:
+def _run_batch(
+    origin: Origin, shared: SharedTableau, removals: Removals, sign_only: bool
+) -> tuple[Outcomes, Indices]:
     """Run the paths of some cases and verify their ends; the cases where this fails stay open."""
     with one_blas_thread():
-        moves = _moves(base, rows, removals, sign_only)
-        n_paths, m = removals.n_cases, len(rows.tableau.rows)
+        moves = _moves(origin, shared, removals, sign_only)
+        n_paths, m = removals.n_cases, len(shared.tableau.rows)
         ends = Ends(
             changes=np.zeros((n_paths, m)),
             intercepts=np.zeros(n_paths),
@@ -157,16 +191,17 @@ def _run_batch(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) 
             outcomes=np.zeros(n_paths, dtype=np.int64),
             kkt=np.zeros(n_paths),
         )
-        # Bounds change for a path: other threads have the same base.
-        loop = rows.loop._replace(lower=rows.loop.lower.copy(), upper=rows.loop.upper.copy())
+        # A path changes the bounds, which other threads read: it gets its own copy.
+        base = shared.base._replace(lower=shared.base.lower.copy(), upper=shared.base.upper.copy())
         shrink_each(
-            loop, moves, rows.start, MAX_EVENTS, MARGIN, _blank_state(m),
+            base, moves, shared.base_state, MAX_EVENTS, MARGIN, _blank_state(m),
             scratch(m, CAPACITY), Room(np.zeros(m + 1), np.zeros(m), np.empty(m + 1)), ends,
         )  # fmt: skip
-        return verify(base, rows, removals, moves, ends)
+        return verify(origin, shared, removals, moves, ends)
 
 
 def _blank_state(m: int) -> State:
+    """Memory for the state of a path on so many rows."""
     return State(
         position=np.empty(m),
         low=np.empty(m),
@@ -177,19 +212,19 @@ def _blank_state(m: int) -> State:
     )
 
 
-def _moves(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> Moves:
-    """The moves of the members, and the rates that those at a bound give all positions."""
+def _moves(origin: Origin, shared: SharedTableau, removals: Removals, sign_only: bool) -> Moves:
+    """How the members move, and the rates of all positions due to the members at a bound."""
     points = removals.points
-    label, place = base.problem.label[points], rows.position[points]
-    exact_change = -label * np.maximum(0.0, _excess(base.exact_beta, removals))
+    label, place = origin.problem.label[points], shared.position[points]
+    exact_change = -label * np.maximum(0.0, _excess(origin.exact_beta, removals))
     stays = (removals.rest > 0) & (exact_change == 0)
-    change = np.where(stays, 0.0, -label * np.maximum(0.0, _excess(base.beta, removals)))
+    change = np.where(stays, 0.0, -label * np.maximum(0.0, _excess(origin.beta, removals)))
     heads = removals.start[:-1]
     watched, steepest = np.full(len(heads), -1), np.zeros(len(heads))
     if sign_only:
         watched = np.where(np.diff(removals.start) == 1, place[heads], -1)
         lost = np.abs(change[heads])
-        steepest = steepest_fall(base.problem, points[heads], lost, len(base.system.free))
+        steepest = steepest_fall(origin.problem, points[heads], lost, len(origin.system.free))
     return Moves(
         start=removals.start,
         rows=place,
@@ -198,24 +233,26 @@ def _moves(base: PathBase, rows: Rows, removals: Removals, sign_only: bool) -> M
         keeps=removals.rest > 0,
         stays=stays,
         bound=label * removals.rest,
-        directions=_directions(base, rows, removals, place, change),
+        directions=_directions(origin, shared, removals, place, change),
         watched=watched,
         signs=label[heads],
         steepest=steepest,
     )
 
 
-def _directions(base: PathBase, rows: Rows, removals: Removals, place: Indices, change: Array) -> Array:
-    """Rates of all positions due to the members that are not free in the base."""
-    n_free, W = rows.tableau.n_free, rows.tableau.W
+def _directions(
+    origin: Origin, shared: SharedTableau, removals: Removals, place: Indices, change: Array
+) -> Array:
+    """Rates of all positions due to the members that are not free at the origin."""
+    n_free, W = shared.tableau.n_free, shared.tableau.W
     if removals.n_cases > 1 and 8 * len(place) * len(W) > DIRECTION_BYTES:
         half = removals.n_cases // 2
         cut, parts = removals.start[half], (np.arange(half), np.arange(half, removals.n_cases))
         first, second = (removals.take(part) for part in parts)
         return np.concatenate(
             [
-                _directions(base, rows, first, place[:cut], change[:cut]),
-                _directions(base, rows, second, place[cut:], change[cut:]),
+                _directions(origin, shared, first, place[:cut], change[:cut]),
+                _directions(origin, shared, second, place[cut:], change[cut:]),
             ]
         )
     columns = np.zeros((len(place), len(W)))
@@ -223,11 +260,11 @@ def _directions(base: PathBase, rows: Rows, removals: Removals, place: Indices, 
     columns[inside] = W[place[inside]]
     if len(outside):
         columns[outside] = columns_outside(
-            base.problem.gram,
-            base.system,
-            rows.tableau.rows[n_free:],
+            origin.problem.gram,
+            origin.system,
+            shared.tableau.rows[n_free:],
             removals.points[outside],
-            rows.free_rest,
+            shared.free_rest,
         )
     columns *= change[:, None]
     return columns if len(columns) == removals.n_cases else np.add.reduceat(columns, removals.start[:-1])

@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _ovr_decision_function
 
 from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
+from bayes_svm.utils.scikit_learn import ovr_decision_function
 from bayes_svm.utils.types import Array
 
 __all__ = ["STATUSES", "LeaveOneOut", "combined"]
@@ -97,12 +97,6 @@ class LeaveOneOut:
     seconds: float
     jointly: bool = False
     proba: Array | None = field(default=None, repr=False)
-
-    @property
-    def seconds_per_event(self) -> float:
-        """Wall time divided by the number of events; NaN where there were none."""
-        n_events = int(self.events.sum())
-        return self.seconds / n_events if n_events else float("nan")
 
     @property
     def certified_share(self) -> float:
@@ -220,4 +214,4 @@ def combined(pairs: LeaveOneOut, estimator: SVC) -> LeaveOneOut:
 
 def _per_class_values(values: Array, n_classes: int) -> Array:
     """Votes of the pairs for each class, plus less than a half from their decision values."""
-    return np.asarray(_ovr_decision_function(values < 0, -values, n_classes))
+    return np.asarray(ovr_decision_function(values < 0, -values, n_classes))

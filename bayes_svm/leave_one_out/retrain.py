@@ -1,4 +1,4 @@
-"""Leaving out by solving the remaining problem: the reference, and the fallback."""
+"""Leaving out by solving the remaining problem: the reference method, and the last resort of the paths."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from bayes_svm.utils.types import Array
 __all__ = ["outcome_of", "retrain"]
 
 
-TIGHT = 1e-4  # violation of optimality at which the first solver hands over to the polish
-LOOSE = 1e-3  # the same where there is no polish: an SVC's own tolerance
+# The first solver hands over to the polish at this violation of optimality.
+TIGHT = 1e-4
+# Where there is no polish, it stops at SVC's default tolerance.
+LOOSE = 1e-3
 
 
 def retrain(
@@ -31,17 +33,24 @@ def retrain(
     Parameters
     ----------
     problem : DualProblem
+        The whole problem.
     case : Removals
-        A single one.
+        A single case.
     start : DualSolution, optional
-        Solution of the whole problem to start from; without it, from zero.
+        Solution of the whole problem to start from. By default the solver starts from zero.
     max_iter : int
         As in :func:`bayes_svm.dual.solution.solve`.
+
+    Returns
+    -------
+    Outcomes
+        What is known of the case.
     """
     remaining = replace(problem, bound=case.bounds(problem.bound, 0))
     tol = TIGHT if problem.convex else LOOSE
     seeds = [None] if start is None else [_seeded(remaining, start), None]
-    for seed in seeds:  # from zero, where the way from the whole solution did not lead to the last digit
+    # If the start at the whole solution does not lead to an exact one, start from zero.
+    for seed in seeds:
         solution = solve(remaining, tol=tol, max_iter=max_iter, start=seed)
         if solution.exact or not problem.convex:
             break
@@ -50,7 +59,19 @@ def retrain(
 
 
 def outcome_of(solution: DualSolution, case: Removals, status: str, *, events: int) -> Outcomes:
-    """What the solution of the remaining problem says of a case."""
+    """What is known of a case whose remaining problem has been solved.
+
+    Parameters
+    ----------
+    solution : DualSolution
+        Solution of the remaining problem.
+    case : Removals
+        A single case.
+    status : str
+        As in :class:`bayes_svm.LeaveOneOut`.
+    events : int
+        Number of changes of the partition.
+    """
     outcome = Outcomes.open(case, remainders=True)
     outcome.set_values(slice(None), solution.values[case.points])
     outcome.status[0], outcome.events[0] = status, events
@@ -60,7 +81,7 @@ def outcome_of(solution: DualSolution, case: Removals, status: str, *, events: i
 
 
 def _seeded(remaining: DualProblem, start: DualSolution) -> Array:
-    """Feasible coefficients near ``start``: what the points lose goes to others near the margin."""
+    """Feasible coefficients near ``start``: what the points lose goes to points near the margin."""
     lower, upper = remaining.lower, remaining.upper
     beta = np.clip(start.beta, lower, upper)
     missing = float((start.beta - beta).sum())

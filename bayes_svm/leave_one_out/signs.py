@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayes_svm._core.follow import NEVER
+from bayes_svm._core.records import NEVER
 from bayes_svm._core.removals import Removals
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
@@ -15,17 +15,30 @@ from bayes_svm.utils.types import Array, Indices
 __all__ = ["MARGIN", "settle_at_once", "steepest_fall"]
 
 
-MARGIN = 1e-5  # what a value must be clear of 0: more than the perturbation of the targets
-WORTH_A_CHECK = 150  # cases from which on checks save more paths than they cost
-MANY_FREE = 10  # free points with which one is sure to be left when a single point goes
+# A sign is settled if the value is farther from 0 than this multiple of the scale, which is more than the
+# targets are perturbed by.
+MARGIN = 1e-5
+# For at least so many cases the sufficiency checks save more time than they take.
+WORTH_A_CHECK = 150
+# With so many free points, one is sure to be left when a single point leaves.
+MANY_FREE = 10
 
 
 def settle_at_once(solution: DualSolution, removals: Removals, outcomes: Outcomes) -> None:
     """Settle the open cases of single points whose sign no path can change.
 
-    ``y_r f(x_r)`` never rises along the path of r: a point on the wrong side stays there. And it
-    cannot fall faster than :func:`steepest_fall`. Of what is left, where it is worth a look, the
-    sufficiency check of ``method="certified"`` may prove the sign.
+    ``y_r f(x_r)`` never rises along the path of r, so a point on the wrong side stays there. It falls by at
+    most :func:`steepest_fall`, so a point far on the right side stays there too. If many cases are left,
+    the sufficiency check of ``method="certified"`` may prove their signs.
+
+    Parameters
+    ----------
+    solution : DualSolution
+        Solution of the whole problem.
+    removals : Removals
+        The cases.
+    outcomes : Outcomes
+        What is known of them; the settled cases are written to it.
     """
     problem = solution.problem
     cases = np.flatnonzero((outcomes.status == "") & (np.diff(removals.start) == 1))
@@ -49,10 +62,26 @@ def settle_at_once(solution: DualSolution, removals: Removals, outcomes: Outcome
 def steepest_fall(problem: DualProblem, points: Indices, lost: Array, n_free: int) -> Array:
     """Most that ``y f`` of each point can fall while its alpha loses ``lost``.
 
-    Per unit of alpha it falls by the squared distance of the point from the affine hull of the
-    free points, at most ``max_j |phi_r - phi_j|^2``, as long as there are any. With equal bounds
-    some point is always free before the end, since all beta sum to 0. A null point is free
-    always, and at the origin.
+    Per unit of alpha it falls by the squared distance of the point from the affine hull of the free points.
+    As long as there is a free point, that is at most ``max_j |phi_r - phi_j|^2``. With equal bounds some
+    point is free until the end, since all beta sum to 0. A null point is always free, and lies at the
+    origin.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        The whole problem.
+    points : array of shape (n_cases,)
+        The point of each case.
+    lost : array of shape (n_cases,)
+        What the point's alpha loses.
+    n_free : int
+        Number of free points of the whole solution.
+
+    Returns
+    -------
+    array of shape (n_cases,)
+        The bounds; ``NEVER`` where there is none.
     """
     diagonal, bound = problem.gram.diagonal, problem.bound
     if problem.label[-1] == 0:

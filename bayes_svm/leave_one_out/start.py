@@ -1,4 +1,4 @@
-"""What all paths of one solution start from, and the tableaus they run on."""
+"""What all paths of one solution start from, and the tableau that they share."""
 
 from __future__ import annotations
 
@@ -7,33 +7,61 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._core.follow import Base
 from bayes_svm._core.optimality import Tolerance
-from bayes_svm._core.shrink import Start
-from bayes_svm.dual.polish import margin_targets, state_at
+from bayes_svm._core.records import Base
+from bayes_svm._core.shrink import BaseState
+from bayes_svm.dual.polish import margin_targets
 from bayes_svm.dual.problem import AT_BOUND
 from bayes_svm.dual.solution import DualSolution, pinning_points
-from bayes_svm.dual.tableau import Tableau, flat_curvature
+from bayes_svm.dual.tableau import Tableau
+from bayes_svm.dual.tableau_path import base_of, state_at
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["PathBase", "Rows"]
+__all__ = ["Origin", "SharedTableau"]
 
 
-ROUNDING = 1e-13  # error of a coefficient times k(x, x), from the tableau
+# Rounding error of a coefficient that the tableau gives, times k(x, x).
+TABLEAU_ROUNDING = 1e-13
 
 
-class PathBase:
-    """One solution as all its paths see it, at perturbed and at exact targets. Read-only.
+class Origin:
+    """The solution from which all paths start, at perturbed and at exact targets. It is read-only.
 
     Parameters
     ----------
     solution : DualSolution
+        The solution of the whole problem.
     tie_break : float
-        Perturbation of the targets, at most that of the solution. Its free points, optimal for
-        the targets of both ends, are so for all between.
+        Perturbation of the targets, at most that of the solution. The free points of the solution are
+        optimal for its perturbation and for none, and so for any between.
     remainders : bool
-        Whether the machines that the paths end at are asked for.
+        Whether the machines at the ends of the paths are asked for.
+
+    Attributes
+    ----------
+    problem : DualProblem
+        The whole problem.
+    lower, upper : arrays of shape (n_points,)
+        Bounds of beta.
+    system : FreeSystem
+        The factorised system of the free points.
+    beta, residual : arrays of shape (n_points,)
+        Coefficients and residuals at the perturbed targets.
+    exact_beta, exact_residual : arrays of shape (n_points,)
+        Coefficients and residuals at the exact targets.
+    intercept : float
+        Intercept at the exact targets.
+    norm : float
+        Squared norm of the kernel part of f, which the intercept does not change.
+    mass : float
+        Sum of all alpha.
+    scale, rounding : float
+        Size of the decision values, and rounding error of the largest of the sums in them.
+    total_bound : float
+        Sum of the upper bounds of alpha, without the null point.
+    tolerance : Tolerance
+        When a coefficient counts as being at a bound.
     """
 
     def __init__(self, solution: DualSolution, tie_break: float, remainders: bool) -> None:
@@ -41,8 +69,8 @@ class PathBase:
         self.problem = problem = solution.problem
         self.lower, self.upper = problem.lower, problem.upper
         free = pinning_points(solution)
-        # Where the intercept is not unique, the solution has the middle of its interval, and
-        # the tableau the end at which its free point, itself at a bound, has residual zero.
+        # Where the intercept is not unique, the solution has the middle of its interval. The tableau needs
+        # a free point: it has the end of the interval at which a point at a bound has residual zero.
         shift = float(problem.label[free[0]] - solution.values[free[0]])
         self.intercept = solution.intercept + shift
         self.exact_beta = solution.beta
@@ -54,37 +82,63 @@ class PathBase:
         self.system = problem.free_system(free)
         self.beta, self.residual = solution.beta, self.exact_residual - moves
         if len(solution.free):
-            # So small a change needs no refinement; the ends of the paths are solved at the exact targets.
+            # So small a change needs no refinement: the ends of the paths are solved at the exact targets.
             change = np.zeros(len(moves))
             change[free], intercept = self.system.solve(wanted, 0.0, refinements=0)
             self.beta = np.clip(solution.beta + change, self.lower, self.upper)
             self.residual += problem.gram.product(change) + intercept
         self.residual[free] = 0.0
-        # Of the kernel part of f, which the intercept does not move.
         self.norm = float(solution.beta @ (solution.values - solution.intercept))
         self.mass = float(problem.label @ solution.beta)
         self.scale = max(1.0, float(np.abs(solution.values).max()))
         self.rounding = solution.rounding
         self.total_bound = float(problem.bound[problem.label != 0].sum())
-        self.tolerance = Tolerance(AT_BOUND, ROUNDING / problem.shift)
+        self.tolerance = Tolerance(AT_BOUND, TABLEAU_ROUNDING / problem.shift)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """The tableau over some points of a solution, and the base in its order."""
+class SharedTableau:
+    """The tableau that the paths of a solution share, and their start in the order of its rows.
+
+    Parameters
+    ----------
+    tableau : Tableau
+        The tableau, over the free points and some others.
+    position : array of shape (n_points,)
+        Row of each point of the problem, -1 for a point outside the tableau.
+    outside : array of shape (n_outside,)
+        The points outside, those nearest to the margin first.
+    distance : array of shape (n_outside,)
+        Their distances from the margin.
+    free_rest : array of shape (n_free, n_other)
+        Kernel values between the free points and the other rows; empty if no point is outside.
+    free_outside : array of shape (n_free, n_outside)
+        Kernel values between the free points and those outside, in single precision for a first check.
+    base : Base
+        The tableau and the bounds of its rows, as the loops take them.
+    base_state : BaseState
+        Positions of the rows at the origin.
+    """
 
     tableau: Tableau
-    position: Indices  # of each point of the problem among the rows, -1 for none
-    outside: Indices  # points that are no rows, the nearest to the margin first
-    distance: Array  # their distances from it
-    free_rest: Array  # kernel values between the free points and the other rows, where points are outside
-    free_outside: NDArray[np.float32]  # the same with the points outside, for a first check
-    loop: Base
-    start: Start
+    position: Indices
+    outside: Indices
+    distance: Array
+    free_rest: Array
+    free_outside: NDArray[np.float32]
+    base: Base
+    base_state: BaseState
 
     @classmethod
-    def sweep(cls, base: PathBase, rows: Mask) -> Rows:
-        """Tableau over the free points and those that ``rows`` holds for.
+    def sweep(cls, origin: Origin, rows: Mask) -> SharedTableau:
+        """Tableau over the free points and some others.
+
+        Parameters
+        ----------
+        origin : Origin
+            The solution from which the paths start.
+        rows : array of bool of shape (n_points,)
+            The points to cover; the free points are covered in any case.
 
         Raises
         ------
@@ -92,41 +146,51 @@ class Rows:
             If it does not fit.
         """
         rows = rows.copy()
-        rows[base.system.free] = False
+        rows[origin.system.free] = False
         others = np.flatnonzero(rows)
-        _require_memory(base, len(others))
-        return cls.on(base, Tableau.sweep(base.problem.gram, base.system, others))
+        _require_memory(origin, len(others))
+        return cls.on(origin, Tableau.sweep(origin.problem.gram, origin.system, others))
 
-    def extended(self, base: PathBase, points: Indices) -> Rows:
-        """The same with some more points, at a fraction of the price.
+    def extended(self, origin: Origin, points: Indices) -> SharedTableau:
+        """The same tableau with some more points, in a fraction of the time that a new one takes.
+
+        Parameters
+        ----------
+        origin : Origin
+            The solution from which the paths start.
+        points : array of shape (n_points,)
+            Points outside the tableau.
 
         Raises
         ------
         MemoryError
             If it does not fit.
         """
-        _require_memory(base, len(self.tableau.rows) - self.tableau.n_free + len(points))
-        return self.on(base, self.tableau.extended(base.problem.gram, base.system, points, self.free_rest))
+        _require_memory(origin, len(self.tableau.rows) - self.tableau.n_free + len(points))
+        return self.on(
+            origin, self.tableau.extended(origin.problem.gram, origin.system, points, self.free_rest)
+        )
 
     @classmethod
-    def on(cls, base: PathBase, tableau: Tableau) -> Rows:
-        """A tableau with the base, which may differ from that it was swept for by its targets."""
-        problem, free, chosen, is_in = base.problem, base.system.free, tableau.rows, tableau.base_in
+    def on(cls, origin: Origin, tableau: Tableau) -> SharedTableau:
+        """A tableau with an origin, whose targets may be others than when the tableau was swept."""
+        problem, free, chosen, is_in = origin.problem, origin.system.free, tableau.rows, tableau.base_in
         others = chosen[tableau.n_free :]
         position = np.full(len(problem.label), -1)
         position[chosen] = np.arange(len(chosen))
-        lower, upper = base.lower[chosen], base.upper[chosen]
-        state = state_at(base.beta[chosen], base.residual[chosen], is_in, lower, upper, 0)
-        start = Start(
-            state.position, state.low, state.high, state.at_upper, base.exact_beta[chosen],
-            base.exact_residual[chosen],
+        lower, upper = origin.lower[chosen], origin.upper[chosen]
+        state = state_at(origin.beta[chosen], origin.residual[chosen], is_in, lower, upper, 0)
+        base_state = BaseState(
+            state.position, state.low, state.high, state.at_upper, origin.exact_beta[chosen],
+            origin.exact_residual[chosen],
         )  # fmt: skip
-        flat = flat_curvature(problem.gram, chosen, problem.shift)
         outside = np.flatnonzero(position < 0)
-        distance = np.abs(base.exact_residual[outside])
+        distance = np.abs(origin.exact_residual[outside])
         order = np.argsort(distance, kind="stable")
         outside = outside[order]
-        with np.errstate(over="ignore"):  # a first check beyond single precision leaves it to the second
+        # Values beyond single precision become infinite: the first check is then not clear, and a second
+        # one follows.
+        with np.errstate(over="ignore"):
             free_outside = problem.gram.block(free, outside).astype(np.float32)
         return cls(
             tableau=tableau,
@@ -135,17 +199,17 @@ class Rows:
             distance=distance[order],
             free_rest=problem.gram.block(free, others if len(outside) else outside),
             free_outside=free_outside,
-            loop=Base(tableau.W, is_in, lower, upper, flat),
-            start=start,
+            base=base_of(problem, tableau),
+            base_state=base_state,
         )
 
 
-def _require_memory(base: PathBase, n_other: int) -> None:
-    """The tableau of the free points and others, and room to make it."""
-    n_free = len(base.system.free)
+def _require_memory(origin: Origin, n_other: int) -> None:
+    """Raise MemoryError if the tableau of the free points and so many others does not fit."""
+    n_free = len(origin.system.free)
     size = n_free + n_other + 1
     require_bytes(
-        8 * (size * (size + 3 * n_free) + n_free * len(base.problem.label)),
+        8 * (size * (size + 3 * n_free) + n_free * len(origin.problem.label)),
         f"The leave-one-out tableau of {size - 1} points",
         "Fit on fewer points, or lower C.",
     )

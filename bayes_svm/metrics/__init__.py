@@ -1,1 +1,1 @@
-"""Measures of decisions, from plain arrays."""
+"""How good decisions are, computed from plain arrays."""

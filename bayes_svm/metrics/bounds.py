@@ -1,4 +1,8 @@
-"""How far estimates of the error can be from it, whatever the data: Joachims 2000, sections 3 and 5.1."""
+"""How far an estimate of the error can be from the error, whatever the distribution of the data.
+
+The equation numbers are those of Joachims, "Estimating the generalization performance of a SVM
+efficiently", 2000, sections 3 and 5.1.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +27,30 @@ def _check_bound(n: float, delta: float | None = None, vc_dimension: float | Non
 
 
 def vc_bound(training_error: float, n: int, vc_dimension: float, delta: float = 0.05) -> float:
-    r"""Upper bound of the error from the training error, with probability ``1 - delta`` (eq. 10).
+    r"""Upper bound of the true error, which holds with probability ``1 - delta`` (eq. 10).
 
     .. math:: \mathrm{Err}_{emp} + 2 \sqrt{\frac{d (\ln(2n/d) + 1) - \ln(\delta/4)}{n}}
 
     Parameters
     ----------
     training_error : float
+        Share of training points that are misclassified.
     n : int
+        Number n of training points.
     vc_dimension : float
+        Vapnik-Chervonenkis dimension d of the classifiers, above 0 and below n.
     delta : float, default=0.05
+        Probability that the bound fails.
 
     Returns
     -------
-    float, above 1 where it says nothing.
+    float
+        The bound. It is useless where it exceeds 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
 
     Examples
     --------
@@ -50,52 +64,76 @@ def vc_bound(training_error: float, n: int, vc_dimension: float, delta: float = 
 
 
 def hold_out_deviation(k: int) -> float:
-    """Largest standard deviation of an error measured on k points, ``1 / (2 sqrt(k))`` (eq. 14).
+    r"""Largest standard deviation that an error measured on k test points can have (eq. 14).
+
+    .. math:: \frac{1}{2 \sqrt{k}}
 
     Parameters
     ----------
     k : int
+        Number of test points, at least 1.
 
     Returns
     -------
     float
+        The largest standard deviation.
+
+    Raises
+    ------
+    ValueError
+        If k is below 1.
     """
     _check_bound(k)
     return float(0.5 / np.sqrt(k))
 
 
 def hoeffding_bound(k: int, delta: float = 0.05) -> float:
-    r"""Deviation of an error on k points that is exceeded with probability at most delta (eq. 15).
+    r"""Deviation that an error measured on k test points rarely exceeds (eq. 15).
 
     .. math:: \epsilon = \sqrt{\ln(2/\delta) / (2k)}
 
     Parameters
     ----------
     k : int
+        Number of test points, at least 1.
     delta : float, default=0.05
+        Largest probability that the measured error is further from the true error.
 
     Returns
     -------
     float
+        The deviation.
+
+    Raises
+    ------
+    ValueError
+        If k is below 1, or delta is not between 0 and 1.
     """
     _check_bound(k, delta)
     return float(np.sqrt(np.log(2 / delta) / (2 * k)))
 
 
 def leave_one_out_deviation(n: int, disagreement: float) -> float:
-    r"""Root mean squared deviation of the leave-one-out error from the error, at most (eq. 27).
+    r"""Upper bound of the root mean squared deviation of the leave-one-out error (eq. 27).
 
     .. math:: \sqrt{1/n + 6 \Pr(h_n(x) \ne h_{n-1}(x))}
 
     Parameters
     ----------
     n : int
+        Number n of training points, at least 1.
     disagreement : float
-        Probability that leaving a point out changes the decision at a new one.
+        Probability that the decision at a new point changes when one training point is left out.
 
     Returns
     -------
     float
+        The bound.
+
+    Raises
+    ------
+    ValueError
+        If n is below 1, or the probability is not between 0 and 1.
     """
     _check_bound(n)
     if not 0 <= disagreement <= 1:
@@ -104,21 +142,30 @@ def leave_one_out_deviation(n: int, disagreement: float) -> float:
 
 
 def leave_one_out_vc_bound(n: int, vc_dimension: float, delta: float = 0.05) -> float:
-    r"""Deviation of the leave-one-out error, with probability ``1 - delta`` (eq. 77).
+    r"""Bound on the deviation of the leave-one-out error, with probability ``1 - delta`` (eq. 77).
 
     .. math:: \frac{8}{\delta} \sqrt{\frac{(d + 1)(\ln(9n/d) + 2)}{n}}
 
-    It holds for algorithms that minimise the training error.
+    The bound holds for algorithms that minimise the training error.
 
     Parameters
     ----------
     n : int
+        Number n of training points.
     vc_dimension : float
+        Vapnik-Chervonenkis dimension d of the classifiers, above 0 and below n.
     delta : float, default=0.05
+        Probability that the bound fails.
 
     Returns
     -------
     float
+        The bound.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
     """
     _check_bound(n, delta, vc_dimension)
     return float(8 / delta * np.sqrt((vc_dimension + 1) * (np.log(9 * n / vc_dimension) + 2) / n))

@@ -1,21 +1,25 @@
-"""Counts of right and wrong decisions, and what is read off them."""
+"""Counts of right and wrong decisions, and the measures computed from them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
+from bayes_svm.metrics.intervals import proportion_interval
+from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
-__all__ = ["Confusion", "PerClass"]
+__all__ = ["MEASURES", "Confusion", "PerClass", "decisions_per_class"]
 
+# The measures that a confusion has.
 MEASURES = ("error", "recall", "precision", "f1")
 
 
 def _ratio(part: float, whole: float, name: str, lacking: str) -> float:
+    """The share ``part / whole``, or 0 with a warning that says what is lacking."""
     if whole > 0:
         return part / whole
     warn(f"{name} is ill-defined and set to 0.0: there are no {lacking}.", UndefinedMetricWarning)
@@ -28,8 +32,14 @@ class Confusion:
 
     Parameters
     ----------
-    tp, fp, fn, tn : float
-        True and false positives, false and true negatives.
+    tp : float
+        True positives.
+    fp : float
+        False positives.
+    fn : float
+        False negatives.
+    tn : float
+        True negatives.
 
     Examples
     --------
@@ -49,13 +59,21 @@ class Confusion:
     def from_decisions(
         cls, positive: ArrayLike, decision_values: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Confusion:
-        """Count decisions: positive where the decision value is above 0.
+        """Count the decisions; a point is decided positive if its decision value is above 0.
 
         Parameters
         ----------
         positive : array of bool of shape (n_samples,)
+            Whether each point belongs to the class.
         decision_values : array of shape (n_samples,)
+            Decision values for the class.
         sample_weight : array of shape (n_samples,), optional
+            Weights of the points; 1 by default.
+
+        Returns
+        -------
+        Confusion
+            The weighted counts.
         """
         positive = np.asarray(positive, dtype=bool)
         decided = np.asarray(decision_values) > 0
@@ -68,7 +86,7 @@ class Confusion:
 
     @property
     def error(self) -> float:
-        """``(fp + fn) / n``."""
+        """Share of wrong decisions, ``(fp + fn) / n``."""
         return (self.fp + self.fn) / (self.tp + self.fp + self.fn + self.tn)
 
     @property
@@ -78,28 +96,37 @@ class Confusion:
 
     @property
     def precision(self) -> float:
-        """``tp / (tp + fp)``; 0 with a warning if nothing is decided positive."""
+        """``tp / (tp + fp)``; 0 with a warning if no point is decided positive."""
         return _ratio(self.tp, self.tp + self.fp, "Precision", "positive decisions")
 
     @property
     def f1(self) -> float:
-        """``2 tp / (2 tp + fp + fn)``; 0 with a warning if there are no positives at all."""
+        """``2 tp / (2 tp + fp + fn)``; 0 with a warning if no point is positive or decided positive."""
         return _ratio(2 * self.tp, 2 * self.tp + self.fp + self.fn, "F1", "positive samples or decisions")
 
     def interval(self, measure: str, confidence: float = 0.95) -> tuple[float, float]:
         """Wilson score interval of a measure.
 
-        F1 is ``2 J / (1 + J)`` with ``J = tp / (tp + fp + fn)``, a proportion: its interval
-        is the image of J's. With nothing to count the interval is (0, 1).
+        F1 is not a proportion, but ``F1 = 2 J / (1 + J)`` grows with the proportion
+        ``J = tp / (tp + fp + fn)``. Its interval is that of J, transformed. If there is nothing to
+        count, the interval is (0, 1).
 
         Parameters
         ----------
         measure : {"error", "recall", "precision", "f1"}
+            Name of the measure.
         confidence : float, default=0.95
+            Probability that the interval contains the true value.
 
         Returns
         -------
-        (float, float)
+        low, high : float
+            The two ends.
+
+        Raises
+        ------
+        ValueError
+            If the measure is unknown.
         """
         cells = {
             "error": (self.fp + self.fn, self.tp + self.fp + self.fn + self.tn),
@@ -112,24 +139,21 @@ class Confusion:
         part, whole = cells[measure]
         if whole == 0:
             return 0.0, 1.0
-        from statsmodels.stats.proportion import proportion_confint  # heavy: only where it is used
-
-        low, high = (
-            float(end) for end in proportion_confint(part, whole, alpha=1 - confidence, method="wilson")
-        )
-        # At 0 and 1 rounding may leave the share itself outside.
+        low, high = map(float, proportion_interval(part, whole, alpha=1 - confidence))
+        # If the share is 0 or 1, rounding may put it just outside its own interval.
         low, high = min(low, part / whole), max(high, part / whole)
         return (2 * low / (1 + low), 2 * high / (1 + high)) if measure == "f1" else (low, high)
 
 
 @dataclass(frozen=True)
 class PerClass:
-    """Performance read off one confusion (binary), or one per class against the rest.
+    """Performance of a classifier, computed from its confusions.
 
     Parameters
     ----------
     confusions : tuple of Confusion
-        One, for ``classes_[1]`` against ``classes_[0]``; or one per class.
+        With two classes a single one, of ``classes_[1]`` against ``classes_[0]``; with more, one per
+        class against the rest.
     """
 
     confusions: tuple[Confusion, ...]
@@ -139,34 +163,52 @@ class PerClass:
 
     @property
     def error(self) -> float:
-        """Share of wrong decisions; the mean over classes if there are several confusions."""
+        """Share of wrong decisions; the mean over the confusions if there are several."""
         return self._macro("error")
 
     @property
     def recall(self) -> float:
-        """Recall; the macro average over classes."""
+        """Recall; the macro average over the classes if there are more than two."""
         return self._macro("recall")
 
     @property
     def precision(self) -> float:
-        """Precision; the macro average over classes."""
+        """Precision; the macro average over the classes if there are more than two."""
         return self._macro("precision")
 
     @property
     def f1(self) -> float:
-        """F1; the macro average over classes."""
+        """F1; the macro average over the classes if there are more than two."""
         return self._macro("f1")
 
     @property
     def micro(self) -> Confusion:
-        """Sum of the confusions, for micro averages."""
+        """Sum of the confusions, whose measures are the micro averages."""
         return sum(self.confusions[1:], start=self.confusions[0])
 
 
 def decisions_per_class(
-    y: NDArray[np.intp], n_classes: int, decision_values: NDArray[np.float64], weight: NDArray[np.float64]
+    y: Indices, n_classes: int, decision_values: Array, weight: Array
 ) -> tuple[Confusion, ...]:
-    """One confusion from (n,) binary decision values, or one per column of (n, n_classes)."""
+    """One confusion for two classes, otherwise one per class against the rest.
+
+    Parameters
+    ----------
+    y : array of int of shape (n_samples,)
+        Class numbers.
+    n_classes : int
+        Number of classes.
+    decision_values : array of shape (n_samples,) or (n_samples, n_classes)
+        A point is decided for a class if its decision value is above 0. With two classes these are the
+        values of class 1.
+    weight : array of shape (n_samples,)
+        Weights of the points.
+
+    Returns
+    -------
+    tuple of Confusion
+        One, or ``n_classes``.
+    """
     if n_classes == 2:
         return (Confusion.from_decisions(y == 1, decision_values, weight),)
     return tuple(Confusion.from_decisions(y == k, decision_values[:, k], weight) for k in range(n_classes))

@@ -1,4 +1,4 @@
-"""Risk among accepted points against their share, and thresholds that meet a target."""
+"""Risk among the accepted points against their share, and thresholds that keep the risk below a target."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from math import ceil, log2
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import beta
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from bayes_svm.utils.checks import checked_weights
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["RiskCoverageCurve", "guaranteed_threshold", "risk_coverage_curve", "risk_upper_bound"]
 
@@ -23,11 +23,12 @@ class RiskCoverageCurve:
     Parameters
     ----------
     thresholds : array of shape (n_thresholds,)
-        The distinct confidences, decreasing; points at or above are accepted.
+        The distinct confidences, decreasing. At each threshold the points with at least this
+        confidence are accepted.
     coverage : array of shape (n_thresholds,)
         Weighted share of points accepted, increasing to 1.
     risk : array of shape (n_thresholds,)
-        Weighted share of errors among the accepted.
+        Weighted share of errors among the accepted points.
     """
 
     thresholds: Array
@@ -36,11 +37,24 @@ class RiskCoverageCurve:
 
     @property
     def area(self) -> float:
-        """Mean of the risk over all coverages: 0 is perfect, smaller is better."""
+        """Area under the curve, the mean of the risk over all coverages; smaller is better, 0 is perfect."""
         return float(np.diff(self.coverage, prepend=0.0) @ self.risk)
 
     def at(self, threshold: float) -> tuple[float, float]:
-        """Coverage and risk with points at or above a threshold accepted; risk NaN if none is."""
+        """Coverage and risk if the points with at least this confidence are accepted.
+
+        Parameters
+        ----------
+        threshold : float
+            Smallest confidence that is accepted.
+
+        Returns
+        -------
+        coverage : float
+            Weighted share of points accepted.
+        risk : float
+            Weighted share of errors among them; NaN if no point is accepted.
+        """
         accepted = int(np.sum(self.thresholds >= threshold))
         if accepted == 0:
             return 0.0, float("nan")
@@ -50,23 +64,28 @@ class RiskCoverageCurve:
 def risk_coverage_curve(
     y_true: ArrayLike, y_pred: ArrayLike, confidence: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> RiskCoverageCurve:
-    """Compute the risk-coverage curve of predictions and how sure they are.
+    """Compute the risk-coverage curve of predictions with a confidence each.
 
     Parameters
     ----------
-    y_true, y_pred : array of shape (n_samples,)
+    y_true : array of shape (n_samples,)
+        True labels.
+    y_pred : array of shape (n_samples,)
+        Predicted labels.
     confidence : array of shape (n_samples,)
-        For instance the probability of the predicted class.
+        How sure each prediction is; for instance the probability of the predicted class.
     sample_weight : array of shape (n_samples,), optional
+        Weights of the points; all equal by default.
 
     Returns
     -------
     RiskCoverageCurve
+        Coverage and risk at every threshold.
 
     Raises
     ------
     ValueError
-        If lengths differ, or a confidence is not finite.
+        If the lengths differ, or a confidence is not finite.
 
     Examples
     --------
@@ -79,7 +98,7 @@ def risk_coverage_curve(
     sure = column_or_1d(confidence).astype(float)
     check_consistent_length(y_true, y_pred, sure)
     if not np.isfinite(sure).all():
-        raise ValueError("confidence holds values that are not finite.")
+        raise ValueError("confidence contains values that are not finite.")
     weight = checked_weights(sample_weight, sure[:, None])
     kept = weight > 0
     thresholds, place = np.unique(-sure[kept], return_inverse=True)
@@ -89,44 +108,55 @@ def risk_coverage_curve(
 
 
 def risk_upper_bound(errors: ArrayLike, n: ArrayLike, delta: float) -> Array:
-    r"""Largest risk under which so few errors are not improbable: the exact binomial tail inverted.
+    r"""Upper bound of the risk after some errors on n points, which holds with probability ``1 - delta``.
 
     .. math:: \max \{ r : \Pr[\mathrm{Bin}(n, r) \le \mathrm{errors}] \ge \delta \}
 
+    This is the exact, one-sided binomial bound.
+
     Parameters
     ----------
-    errors, n : int, or array of int
+    errors : int, or array of int
+        Number of errors.
+    n : int, or array of int
+        Number of points.
     delta : float
+        Probability that the bound fails.
 
     Returns
     -------
-    array, 1 where every point is an error
+    array
+        The bounds; 1 where every point is an error.
     """
     errors, n = np.asarray(errors, dtype=float), np.asarray(n, dtype=float)
     bound = beta.ppf(1 - delta, errors + 1, np.maximum(n - errors, 1.0))
     return np.where(errors < n, bound, 1.0)
 
 
-def guaranteed_threshold(
-    wrong: NDArray[np.bool_], confidence: Array, target_risk: float, delta: float
-) -> float | None:
-    """Threshold of a large coverage whose risk is below the target with probability ``1 - delta``.
+def guaranteed_threshold(wrong: Mask, confidence: Array, target_risk: float, delta: float) -> float | None:
+    """Threshold with large coverage whose risk is below the target with probability ``1 - delta``.
 
-    Binary search over the distinct confidences, each step a test at ``delta / n_steps``. Which
-    tests are made depends on those before; that the union bound covers them all follows where the
-    risk does not fall as coverage rises.
+    The search is binary, over the distinct confidences. Each step tests one threshold at level
+    ``delta / n_steps``, so that by the union bound all tests hold together. Which thresholds are
+    tested depends on the earlier tests. The bound covers that too if the risk does not fall as the
+    coverage rises.
 
     Parameters
     ----------
     wrong : array of bool of shape (n_samples,)
-        Errors on data that neither the classifier nor anything else was fitted on.
+        Whether each prediction is wrong. For the guarantee, nothing may have been fitted on these
+        points.
     confidence : array of shape (n_samples,)
-    target_risk, delta : float
+        How sure each prediction is.
+    target_risk : float
+        Largest risk wanted among the accepted points.
+    delta : float
+        Probability that the risk is above the target all the same.
 
     Returns
     -------
     float or None
-        None where no threshold passes.
+        Smallest confidence to accept; None if no threshold passes.
 
     References
     ----------
@@ -137,7 +167,8 @@ def guaranteed_threshold(
     accepted = np.cumsum(np.bincount(place))
     errors = np.cumsum(np.bincount(place, weights=wrong))
     level = delta / ceil(log2(len(wrong) + 1))
-    # Fewer points show nothing even without an error, and would turn the search from coverages that pass.
+    # So few points pass no test even without an error; testing them would lead the search away from
+    # larger coverages, which may pass.
     fewest = np.log(level) / np.log1p(-target_risk)
     low, high, found = int(np.searchsorted(accepted, fewest)), len(thresholds) - 1, None
     while low <= high:

@@ -5,25 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm.metrics.confusion import Confusion
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["ThresholdCurve"]
 
 
 @dataclass(frozen=True)
 class ThresholdCurve:
-    """Weighted counts where decision values at or above a threshold are decided positive.
+    """Weighted counts of the decisions at every threshold.
+
+    A point is decided positive if its decision value is at or above the threshold.
 
     Parameters
     ----------
     thresholds : array of shape (n_thresholds,)
         The distinct decision values, increasing.
-    tp, fp : array of shape (n_thresholds + 1,)
-        True and false positives at each threshold; the last entry is the decision that
-        nothing is positive.
+    tp : array of shape (n_thresholds + 1,)
+        True positives at each threshold. The last entry belongs to no threshold: no point is decided
+        positive.
+    fp : array of shape (n_thresholds + 1,)
+        False positives, likewise.
 
     Notes
     -----
@@ -35,16 +38,22 @@ class ThresholdCurve:
     fp: Array
 
     @classmethod
-    def from_decision_values(
-        cls, positive: NDArray[np.bool_], values: Array, weight: Array
-    ) -> ThresholdCurve:
-        """Count at every distinct value; rows of weight zero do not count.
+    def from_decision_values(cls, positive: Mask, values: Array, weight: Array) -> ThresholdCurve:
+        """Count the decisions at every distinct decision value of the points with a weight above 0.
 
         Parameters
         ----------
         positive : array of bool of shape (n_samples,)
+            Whether each point is positive.
         values : array of shape (n_samples,)
+            Decision values.
         weight : array of shape (n_samples,)
+            Weights of the points.
+
+        Returns
+        -------
+        ThresholdCurve
+            The counts.
         """
         kept = weight > 0
         thresholds, place = np.unique(values[kept], return_inverse=True)
@@ -65,7 +74,7 @@ class ThresholdCurve:
 
     @property
     def precision(self) -> Array:
-        """``tp / (tp + fp)``; 1 at the last entry, as scikit-learn has it."""
+        """``tp / (tp + fp)``; 1 at the last entry, as in scikit-learn."""
         decided = self.tp + self.fp
         return np.divide(self.tp, decided, out=np.ones_like(decided), where=decided > 0)
 
@@ -75,25 +84,39 @@ class ThresholdCurve:
         return self.tp / self.tp[0]
 
     @property
-    def false_positive_rate(self) -> Array:
-        """``fp / (fp + tn)``, decreasing to 0."""
-        return self.fp / self.fp[0]
-
-    @property
     def positive_rate(self) -> Array:
-        """Share decided positive, decreasing to 0."""
+        """Share of points decided positive, decreasing to 0."""
         return (self.tp + self.fp) / (self.tp[0] + self.fp[0])
 
     def f_beta(self, beta: float = 1.0) -> Array:
-        """``(1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)``."""
+        """F-beta at each threshold, ``(1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)``.
+
+        Parameters
+        ----------
+        beta : float, default=1.0
+            Weight of recall against precision.
+
+        Returns
+        -------
+        array of shape (n_thresholds + 1,)
+            The last entry is 0.
+        """
         part = (1 + beta**2) * self.tp
         return part / (part + beta**2 * self.fn + self.fp)
 
     def threshold_at(self, k: int) -> float:
-        """Threshold that decides as entry k does, midway to the next lower decision value.
+        """Threshold that gives the decisions of entry k, midway to the next lower decision value.
 
-        The smallest decision value itself where all are positive, and the number next above
-        the largest where none are.
+        Parameters
+        ----------
+        k : int
+            Number of the entry, from 0.
+
+        Returns
+        -------
+        float
+            At the first entry, where all points are decided positive, the smallest decision value
+            itself. At the last, where none is, the smallest number above all decision values.
         """
         if k == len(self.thresholds):
             return float(np.nextafter(self.thresholds[-1], np.inf))
@@ -104,7 +127,18 @@ class ThresholdCurve:
         return float(middle if low < middle else high)
 
     def confusion_at(self, k: int) -> Confusion:
-        """Confusion of entry k."""
+        """Counts at one entry.
+
+        Parameters
+        ----------
+        k : int
+            Number of the entry, from 0.
+
+        Returns
+        -------
+        Confusion
+            The counts.
+        """
         return Confusion(
             tp=float(self.tp[k]), fp=float(self.fp[k]), fn=float(self.fn[k]), tn=float(self.tn[k])
         )

@@ -1,18 +1,20 @@
-r"""Cutting planes for one slack, with a certified gap.
+r"""A cutting-plane method for one slack variable, with a certified gap.
 
 .. math:: \min_w \; F(w) = \tfrac12 |w|^2 + C \max(0, R(X w)), \qquad
           R(s) = \max_k \; \Delta_k - c_k's
 
-(Optimization Problem 2 of Joachims 2005, xi eliminated). The planes found so far bound F from below;
-the minimum of the bound, a small quadratic program, and the best point seen bracket the optimum. The next
-plane is not taken at that minimum, which leaps about, but at the point nearest to the best one whose bound
-closes part of the gap: the level method (Lemarechal, Nemirovskii and Nesterov 1995).
+This is Optimization Problem 2 of Joachims 2005 without xi, which is :math:`\max(0, R)` at the optimum.
+Planes that touch R from below give a lower bound of F. The optimum lies between the minimum of the bound,
+a small quadratic program, and the lowest value of F found so far.
+
+Algorithm 1 of Joachims 2005 computes the next plane at the minimum of the bound, which can be far from the
+optimum. Here it is computed at the point nearest to the best one at which the bound closes part of the gap
+(the level method of Lemarechal, Nemirovskii and Nesterov 1995).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -21,52 +23,66 @@ from bayes_svm.multivariate.planes import Planes
 from bayes_svm.multivariate.products import Products
 from bayes_svm.utils.types import Array
 
-__all__ = ["CuttingPlaneResult", "minimise"]
-
-
-LEVEL = 0.5  # share of the gap that the bound at the next point leaves open
-BEYOND = 0.15  # how far beyond the best point of a line the next plane is taken
-SEARCHES = 8  # points a line search looks at
-FINE = 0.05  # share of the gap to which a line search is exact
+__all__ = ["CuttingPlaneResult", "Point", "lowest_of_bound", "minimise"]
 
 
 @dataclass(frozen=True)
 class CuttingPlaneResult:
-    """The best point, and how good it is.
+    """The best point found, and a certificate of how good it is.
 
     Parameters
     ----------
     w : array of shape (n_weights,)
+        Weights of the point.
     scores : array of shape (n_rows,)
-        Of the training rows.
-    primal, dual : float
-        F(w), and a lower bound of F: the certificate.
-    n_planes : int
-        Planes computed, the ones dropped too.
+        Scores of the training rows.
+    primal : float
+        F(w).
+    dual : float
+        A lower bound of F.
     history : array of shape (n_planes, 3)
-        Best primal value, best dual value and planes kept, after each plane.
-    planes : Planes
+        Lowest value of F, highest lower bound and number of planes kept, after each plane.
     converged : bool
+        Whether the gap is small enough.
     """
 
     w: Array
     scores: Array
     primal: float
     dual: float
-    n_planes: int
     history: Array
-    planes: Planes
     converged: bool
 
     @property
+    def n_planes(self) -> int:
+        """Number of planes computed, including those that were dropped later."""
+        return len(self.history)
+
+    @property
     def gap(self) -> float:
-        """``|primal - dual| / primal``: a bound above the value it bounds is rounding, and counts too."""
+        """``|primal - dual| / primal``; the dual can only be above the primal by rounding."""
         return abs(self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
 
 
 @dataclass(frozen=True)
-class _Point:
-    """Weights with their scores, F, and the plane that is R there."""
+class Point:
+    """A point with the value of F and the plane that touches R there.
+
+    Parameters
+    ----------
+    w : array of shape (n_weights,)
+        Weights of the point.
+    scores : array of shape (n_rows,)
+        Scores of the training rows.
+    square : float
+        Squared length of w.
+    value : float
+        F(w).
+    level : float
+        Constant of the plane ``level - c's``.
+    c : array of shape (n_rows,)
+        Coefficients of the plane.
+    """
 
     w: Array
     scores: Array
@@ -84,146 +100,80 @@ def minimise(
     tol: float = 1e-3,
     max_iter: int = 1000,
     planes: Planes | None = None,
-    step: str = "level",
 ) -> CuttingPlaneResult:
     """Minimise F to a relative gap.
 
     Parameters
     ----------
     products : Products
+        The data.
     loss : Loss
+        The loss, bound to the labels of the rows.
     C : float
+        Penalty of the slack, above 0.
     tol : float
         Relative gap at which to stop.
     max_iter : int
-        Planes to compute at most.
+        Largest number of planes to compute.
     planes : Planes, optional
-        Planes of the same data and loss, from another C: they do not depend on it. They are
-        added to in place.
-    step : {"level", "line", "lowest"}
-        Where the next plane is taken. "line": near the best point between the best so far and the
-        bound's minimum (Franc and Sonnenburg 2008). "lowest": at the bound's minimum, Algorithm 1
-        of Joachims 2005, the best point kept. The optimum is the same.
+        Planes to begin with, to which new ones are added in place. They must be of the same data
+        and loss, but may come from another C, on which they do not depend. By default none.
 
     Returns
     -------
     CuttingPlaneResult
+        The best point and its gap.
 
     Raises
     ------
     ValueError
-        If scores are not finite.
+        If a score is not finite.
     """
     planes = Planes.none(products) if planes is None else planes
-    best, dual = _lowest(planes, products, loss, C)
+    best, dual = lowest_of_bound(planes, products, loss, C)
     query = best
     history: list[tuple[float, float, float]] = []
     while True:
         vector = products.combined(query.c)
         planes.add(query.level, vector, products.dual(vector))
-        if step == "level":
-            query, lower = _projected(planes, products, loss, C, best, dual)
-        else:
-            query, lower = _lowest(planes, products, loss, C)
+        query, lower = _projected(planes, products, loss, C, best, dual)
         dual = max(dual, lower)
-        if step == "line":
-            best, query = _searched(products, loss, C, best, query, dual)
-        else:
-            best = min(best, query, key=lambda point: point.value)
+        best = min(best, query, key=lambda point: point.value)
         history.append((best.value, dual, float(len(planes))))
         if best.value - dual <= tol * best.value or len(history) >= max_iter:
             break
         planes.drop_idle()
     converged = abs(best.value - dual) <= tol * best.value
-    return CuttingPlaneResult(
-        best.w, best.scores, best.value, dual, len(history), np.array(history), planes, converged
-    )
+    return CuttingPlaneResult(best.w, best.scores, best.value, dual, np.array(history), converged)
 
 
-def _lowest(planes: Planes, products: Products, loss: Loss, C: float) -> tuple[_Point, float]:
-    """The point where the bound is least, and that minimum."""
+def lowest_of_bound(planes: Planes, products: Products, loss: Loss, C: float) -> tuple[Point, float]:
+    """The point where the bound of F is lowest, and the value of the bound there."""
     alpha = planes.solve(C)
     w = planes.vectors.combined(alpha) if len(planes) else np.zeros(products.n_weights)
-    point = _at(products, loss, C, w)
+    point = _point_at(products, loss, C, w)
     return point, float(alpha @ planes.level) - point.square / 2
 
 
 def _projected(
-    planes: Planes, products: Products, loss: Loss, C: float, best: _Point, dual: float
-) -> tuple[_Point, float]:
-    """The point near the best one where the bound closes a share of the gap, and a lower bound.
-
-    Lengths are those of the weights themselves, not of the planes' inner products: where C is large
-    the planes cancel, and their rounding would pass for a certificate.
-    """
+    planes: Planes, products: Products, loss: Loss, C: float, best: Point, dual: float
+) -> tuple[Point, float]:
+    """The point nearest to the best one where the bound closes part of the gap, and a lower bound of F."""
     around = products.dual(best.w, best.scores)
     near, highest = planes.project(C, around, best.square, best.value, dual)
     w = (planes.vectors.combined(near) + planes.rho * best.w) / (1.0 + planes.rho)
+    # The length is computed from the weights. If C is large, it would be lost to cancellation in the
+    # inner products of the planes, and rounding errors would be certified.
     lowest = planes.vectors.combined(highest)
     lower = float(highest @ planes.level) - float(lowest @ products.dual(lowest)) / 2
-    return _at(products, loss, C, w), lower
+    return _point_at(products, loss, C, w), lower
 
 
-def _at(products: Products, loss: Loss, C: float, w: Array) -> _Point:
+def _point_at(products: Products, loss: Loss, C: float, w: Array) -> Point:
+    """The point of some weights, or a ValueError if its scores are not finite."""
     scores = products.scores(w)
     if not np.isfinite(scores).all():
         raise ValueError("The decision values are not finite: scale the features, or choose a smaller C.")
-    return _point(loss, C, w, scores, float(w @ products.dual(w, scores)))
-
-
-def _point(loss: Loss, C: float, w: Array, scores: Array, square: float) -> _Point:
+    square = float(w @ products.dual(w, scores))
     level, c = loss.most_violated(scores)
-    return _Point(w, scores, square, square / 2 + C * max(0.0, level - float(c @ scores)), level, c)
-
-
-def _searched(
-    products: Products, loss: Loss, C: float, best: _Point, lowest: _Point, dual: float
-) -> tuple[_Point, _Point]:
-    """The best point between the best so far and the bound's minimum, and the next one to query.
-
-    Along the line scores are linear, and F is found without touching the data: one-dimensional
-    cutting planes, of which each costs a search for the most violated labelling.
-    """
-    mixed = float(best.w @ products.dual(lowest.w, lowest.scores))
-
-    def between(t: float) -> _Point:
-        length = (1 - t) ** 2 * best.square + 2 * t * (1 - t) * mixed + t**2 * lowest.square
-        point = (1 - t) * best.w + t * lowest.w
-        return _point(loss, C, point, (1 - t) * best.scores + t * lowest.scores, length)
-
-    def line(point: _Point) -> tuple[float, float]:
-        at_start = point.level - float(point.c @ best.scores)
-        return at_start, point.level - float(point.c @ lowest.scores) - at_start
-
-    squares = (best.square, mixed, lowest.square)
-    seen = [(0.0, best), (1.0, lowest)]
-    lines = [(0.0, 0.0), *(line(point) for _, point in seen)]
-    for _ in range(SEARCHES):
-        t, lower = _lowest_on_line(squares, lines, C)
-        least = min(point.value for _, point in seen)
-        if least - lower <= FINE * (least - dual):
-            break
-        seen.append((t, between(t)))
-        lines.append(line(seen[-1][1]))
-    t, found = min(seen, key=lambda pair: pair[1].value)
-    return found, between(t + BEYOND * (1 - t)) if t < 1 else found
-
-
-def _lowest_on_line(
-    squares: tuple[float, float, float], lines: list[tuple[float, float]], C: float
-) -> tuple[float, float]:
-    """Minimum over [0, 1] of the squared length on the line plus C times the highest of some lines."""
-    start, mixed, end = squares
-    level, slope = np.array(lines).T
-    curvature, rise = max(0.0, start - 2 * mixed + end), mixed - start
-    t = [0.0, 1.0]
-    if curvature > 0:
-        t.extend(-(rise + C * slope) / curvature)
-    for i, j in combinations(range(len(lines)), 2):
-        if slope[i] != slope[j]:
-            t.append((level[j] - level[i]) / (slope[i] - slope[j]))
-    candidates = np.clip(t, 0.0, 1.0)
-    highest = (level[:, None] + slope[:, None] * candidates).max(axis=0)
-    values = start / 2 + rise * candidates + curvature / 2 * candidates**2 + C * highest
-    lowest = int(np.argmin(values))
-    return float(candidates[lowest]), float(values[lowest])
+    return Point(w, scores, square, square / 2 + C * max(0.0, level - float(c @ scores)), level, c)

@@ -1,56 +1,72 @@
-"""Planes below a convex function, and the minimum and level sets of the bound they make."""
+"""Planes below a convex function: the minimum of the bound they give, and points where it has a level."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_svm.multivariate.products import Products
 from bayes_svm.multivariate.quadratic import solve_simplex_qp
 from bayes_svm.multivariate.rows import DenseRows, Rows, SparseRows
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Planes"]
 
-
-IDLE = 50  # iterations after which a plane with coefficient 0 is dropped
-MANY = 0.2  # share of the planes that is worth the copy of the others
-TRIALS = 12  # values of rho tried for a projection
-FARTHEST = 1e12  # largest rho, and the inverse of the least
-LOW, HIGH = 0.5, 0.7  # shares of the gap that the bound at the next point leaves open
-
-
-def _none() -> Array:
-    return np.empty(0)
+# A plane that has had the coefficient 0 for this many iterations is idle.
+IDLE = 50
+# Idle planes are dropped once they are this share of all planes, since the others have to be copied then.
+MANY = 0.2
+# Values of rho that are tried for a projection.
+TRIALS = 12
+# Largest rho; the smallest one is its inverse.
+LARGEST_RHO = 1e12
+# A projection is accepted if the bound there is between these shares of the gap above the lower bound.
+LOW, HIGH = 0.5, 0.7
 
 
 @dataclass
 class Planes:
-    r"""Planes ``level - v'w`` below R, with the inner products of the v.
+    r"""Planes :math:`\ell_k - v_k'w` below R.
 
     They bound :math:`F(w) = \tfrac12 |w|^2 + C \max(0, R(w))` from below for every C.
+
+    Parameters
+    ----------
+    vectors : Rows
+        The vectors :math:`v_k`.
+    level : array of shape (n_planes,)
+        The constants :math:`\ell_k`.
+    gram : array of shape (n_planes, n_planes)
+        Inner products of the vectors.
+    alpha : array of shape (n_planes,)
+        Coefficients of the last minimum of the bound, at which the next solution starts.
+    near : array of shape (n_planes,)
+        Coefficients of the last projection.
+    rho : float
+        Weight of the distance in the last projection.
+    idle : array of shape (n_planes,)
+        Iterations since the coefficient of each plane was last above 0.
     """
 
     vectors: Rows
-    level: Array = field(default_factory=_none)
+    level: Array = field(default_factory=lambda: np.empty(0))
     gram: Array = field(default_factory=lambda: np.empty((0, 0)))
-    alpha: Array = field(default_factory=_none)
-    near: Array = field(default_factory=_none)  # coefficients of the last projection
+    alpha: Array = field(default_factory=lambda: np.empty(0))
+    near: Array = field(default_factory=lambda: np.empty(0))
     rho: float = 1.0
-    idle: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    idle: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @classmethod
     def none(cls, products: Products) -> Planes:
-        """An empty set."""
+        """No planes yet, for some data."""
         return cls((SparseRows if products.sparse else DenseRows)(products.n_weights))
 
     def __len__(self) -> int:
         return len(self.level)
 
     def add(self, level: float, vector: Array, dual: Array) -> None:
-        """Add a plane; ``dual @ u`` is the inner product of its vector with u."""
+        """Add a plane ``level - vector'w``; ``dual @ u`` is the inner product of its vector with u."""
         size = len(self)
         self.vectors.append(vector)
         gram = np.empty((size + 1, size + 1))
@@ -61,7 +77,7 @@ class Planes:
         self.near, self.idle = np.append(self.near, 0.0), np.append(self.idle, 0)
 
     def solve(self, C: float) -> Array:
-        """Coefficients of the minimum of ``|w|^2 / 2 + C max(0, planes)``, at their combination."""
+        """Coefficients of the vectors at the minimum of the bound ``|w|^2 / 2 + C max(0, planes)``."""
         self.alpha = solve_simplex_qp(self.gram, self.level, C, _within(self.alpha, C))
         self.idle = np.where((self.alpha > 0) | (self.near > 0), 0, self.idle + 1)
         return self.alpha
@@ -69,30 +85,33 @@ class Planes:
     def project(
         self, C: float, dual: Array, square: float, value: float, lower: float
     ) -> tuple[Array, Array]:
-        r"""Coefficients of the point nearest to a centre where the bound of F closes a share of the gap.
+        r"""The point nearest to a centre where the bound of F closes part of the gap.
 
         .. math:: \min_w \; \tfrac12 |w|^2 + C \max(0, \max_k \ell_k - v_k'w)
                   + \tfrac{\rho}{2} |w - w_0|^2, \qquad w = \frac{\sum_k \alpha_k v_k + \rho w_0}{1 + \rho}
 
-        for the ``rho``, which is kept, that puts the bound between two levels. The alpha of each rho
-        is feasible for the bound's own minimum too, and so bounds F from below.
+        Several rho are tried until the bound at w lies between two levels; the last one is kept for
+        the next call. The alpha of every rho gives a lower bound of F.
 
         Parameters
         ----------
         C : float
+            Penalty of the slack.
         dual : array of shape (n_weights,)
-            ``dual @ u`` is the inner product of the centre with u.
+            ``dual @ u`` is the inner product of the centre :math:`w_0` with u.
         square : float
             Squared length of the centre.
-        value, lower : float
-            F at the centre, and a lower bound of F.
+        value : float
+            F at the centre.
+        lower : float
+            A lower bound of F.
 
         Returns
         -------
         near : array of shape (n_planes,)
-            Coefficients of the point.
+            Coefficients :math:`\alpha` of the point.
         highest : array of shape (n_planes,)
-            Of all that were tried, the ones that bound F best.
+            The coefficients with the highest lower bound of F among all that were tried.
         """
         inner = self.vectors.times(dual)
         highest, bound_of_highest = self.alpha, -np.inf
@@ -117,14 +136,16 @@ class Planes:
             else:
                 break
             if np.isinf(too_near):
-                self.rho = min(4.0 * self.rho, FARTHEST)
+                self.rho = min(4.0 * self.rho, LARGEST_RHO)
+            elif too_far > 0:
+                self.rho = np.sqrt(too_far * too_near)
             else:
-                self.rho = np.sqrt(too_far * too_near) if too_far > 0 else max(self.rho / 4.0, 1 / FARTHEST)
+                self.rho = max(self.rho / 4.0, 1 / LARGEST_RHO)
         self.idle = np.where((self.near > 0) | (highest > 0), 0, self.idle + 1)
         return self.near, highest
 
     def drop_idle(self) -> None:
-        """Forget planes that have long been of no use: the bound stays as it is."""
+        """Forget planes that have long had the coefficient 0; the minimum of the bound stays the same."""
         kept = np.flatnonzero(self.idle < IDLE)
         if len(kept) <= (1 - MANY) * len(self):
             self.vectors.keep(kept)
@@ -134,5 +155,5 @@ class Planes:
 
 
 def _within(alpha: Array, C: float) -> Array:
-    """Coefficients made feasible for a C that may be smaller than the one they are of."""
+    """The coefficients, scaled down if their sum exceeds C."""
     return np.asarray(alpha * min(1.0, C / max(alpha.sum(), C)))

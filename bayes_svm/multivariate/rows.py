@@ -1,19 +1,18 @@
-"""Rows that come one at a time, and the two products with all of them: dense and sparse."""
+"""Matrices that grow row by row, dense and sparse, and the two products with them."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["DenseRows", "Rows", "SparseRows"]
 
-
-BLOCK = 64  # rows that a sparse block grows to: what is copied for each new row
+# Rows in a full block of a sparse matrix. A new row is added by copying the last block.
+BLOCK = 64
 
 
 class Rows(Protocol):
@@ -31,13 +30,13 @@ class Rows(Protocol):
         """``M'alpha``."""
         ...
 
-    def keep(self, kept: NDArray[np.intp]) -> None:
+    def keep(self, kept: Indices) -> None:
         """Forget all other rows."""
         ...
 
 
 class DenseRows:
-    """One array, twice as long whenever it is full."""
+    """A dense matrix in an array that doubles in length when it is full."""
 
     def __init__(self, n_columns: int) -> None:
         self._size = 0
@@ -58,14 +57,14 @@ class DenseRows:
         """``M'alpha``."""
         return np.asarray(alpha @ self._array[: self._size])
 
-    def keep(self, kept: NDArray[np.intp]) -> None:
+    def keep(self, kept: Indices) -> None:
         """Forget all other rows."""
         self._size = len(kept)
         self._array[: self._size] = self._array[kept]
 
 
 class SparseRows:
-    """Blocks of rows in CSR form, of which only the last one grows."""
+    """A sparse matrix in CSR blocks, of which only the last one grows."""
 
     def __init__(self, n_columns: int) -> None:
         self._blocks: list[Any] = [sparse.csr_matrix((0, n_columns))]
@@ -87,6 +86,6 @@ class SparseRows:
         parts = zip(self._blocks, np.split(alpha, ends), strict=True)
         return np.asarray(sum(block.T @ part for block, part in parts))
 
-    def keep(self, kept: NDArray[np.intp]) -> None:
+    def keep(self, kept: Indices) -> None:
         """Forget all other rows."""
         self._blocks = [sparse.vstack(self._blocks, format="csr")[kept]]

@@ -1,4 +1,4 @@
-"""MultivariateSVC: a classifier trained for a performance measure of the whole sample."""
+"""MultivariateSVC: a classifier trained for a performance measure of all predictions together."""
 
 from __future__ import annotations
 
@@ -9,38 +9,32 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayes_svm.kernels.functions import KERNEL_NAMES, Kernel, largest_entry
-from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult, minimise
-from bayes_svm.multivariate.losses import LOSS_NAMES, RANKING_LOSSES, loss_of
-from bayes_svm.multivariate.planes import Planes
-from bayes_svm.multivariate.products import (
-    DaskProducts,
-    KernelProducts,
-    LinearProducts,
-    Products,
-    is_dask_array,
-)
-from bayes_svm.multivariate.tasks import Task, check_dask, named, task_of, threshold
+from bayes_svm.kernels.arrays import largest_entry
+from bayes_svm.kernels.functions import KERNEL_NAMES
+from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult
+from bayes_svm.multivariate.dask_arrays import check_dask, is_dask_array
+from bayes_svm.multivariate.losses import LOSS_NAMES
+from bayes_svm.multivariate.tasks import task_of
+from bayes_svm.multivariate.training import Machines, Memory, left_out_values, train
 from bayes_svm.probability.calibration import fit_sigmoid
 from bayes_svm.probability.link import Link
 from bayes_svm.probability.several import class_log_odds, log_probabilities
-from bayes_svm.utils.checks import checked_square, checked_weights, with_narrow_indices
-from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.checks import checked_square, checked_weights
+from bayes_svm.utils.scikit_learn import Interval, StrOptions, fit_context
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array
-from bayes_svm.utils.warn import warn
 
 __all__ = ["MultivariateSVC"]
 
-LARGEST_FEATURE = 1e100  # whose fourth power, with room for sums, is a number
-SMOOTHING = 1.0  # Platt's: the values come from folds
+# Products of features up to this size are finite, with room for sums of many of them.
+LARGEST_FEATURE = 1e100
+# Platt's smoothing of the labels that a sigmoid is fitted to.
+SMOOTHING = 1.0
 
 
 class MultivariateSVC(ClassifierMixin, BaseEstimator):
@@ -49,72 +43,83 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
     .. math:: \min_{w, \xi \ge 0} \; \tfrac12 |w|^2 + C \xi, \qquad
               w' \sum_i (y_i - y'_i) x_i \ge \Delta(\bar y', \bar y) - \xi \quad \text{for all } \bar y'
 
-    (Optimization Problem 2 of Joachims 2005), to a certified gap. One constant feature, whose
-    weight is penalised as the others are, gives the intercept. More than two classes, and several
-    labels, are taken one against the rest.
+    This is Optimization Problem 2 of Joachims 2005, solved to a certified gap. A constant feature,
+    whose weight is penalised like the others, gives the intercept. With more than two classes, one
+    machine is trained for each class against the rest; with several labels, one for each label.
 
     Parameters
     ----------
     loss : {"error", "f1", "f_beta", "precision_at_k", "recall_at_k", "break_even", "roc_area"} \
             or callable, default="f1"
-        On the scale 0 to 100, as in the paper; "error" is ``2 (b + c)``, which gives the ordinary
-        SVM with twice this C. For "roc_area" loss and constraint are both divided by
-        ``positives * negatives / 100``, so that C is that number times the paper's. A callable
-        ``loss(a, b, c, d)`` gets arrays of true positives, false positives, false negatives and
-        true negatives; its search takes time and memory of the square of the number of rows.
+        The loss to train for. Losses by name are between 0 and 100, as in the paper. Only "error"
+        is ``2 (b + c)``, twice the number of errors, which gives the ordinary SVM with twice this
+        C. For "roc_area", loss and constraint are both divided by ``positives * negatives / 100``,
+        so that C is that number times the paper's. A callable ``loss(a, b, c, d)`` gets arrays of
+        true positives, false positives, false negatives and true negatives. It takes time and
+        memory proportional to the square of the number of rows.
     C : float, default=1.0
         Penalty of the slack.
     k : int, default=None
-        Rows predicted positive, for "precision_at_k" and "recall_at_k", which need it. Unless k is
-        the number of positives, the paper's constraints for them can be met by a constant for all
-        rows, and are repaired here: see :mod:`bayes_svm.multivariate.losses`.
+        Number of rows predicted positive. "precision_at_k" and "recall_at_k" need it. Unless k is
+        the number of positives, their constraints differ from the paper's, which the same score
+        for all rows can satisfy: see :mod:`bayes_svm.multivariate.contingency`.
     beta : float, default=1.0
         Weight of recall in "f_beta".
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="linear"
+        The kernel, as in :class:`sklearn.svm.SVC`.
     degree : float, default=3
+        Degree of "poly".
     gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of "poly", "rbf" and "sigmoid", as in :class:`sklearn.svm.SVC`.
     coef0 : float, default=0.0
-        As in :class:`sklearn.svm.SVC`.
+        Constant of "poly" and "sigmoid".
     intercept_scaling : float, default=1.0
         Value of the constant feature; 0 for none.
     tol : float, default=1e-3
-        Relative gap between the value reached and a lower bound of the optimum.
+        Training stops at this relative gap between the value reached and a lower bound of the optimum.
     max_iter : int, default=2000
-        Cutting planes at most, per problem.
+        Largest number of cutting planes for each problem.
     cv : int, splitter, iterable of splits or None, default=None
-        Folds whose held-out decision values calibrate ``predict_proba``; None for none.
+        Folds for calibrating ``predict_proba``, on the decision values of rows left out. With None
+        there is no ``predict_proba``.
     warm_start : bool, default=False
-        Start from the planes of the last fit, where data, labels and loss are the same: only C
-        may differ.
+        Whether to begin with the planes of the last fit. They are used if data, labels and loss
+        are the same; C may differ.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        For several labels their column numbers.
-    coef_ : array of shape (1, n_features) or (n_problems, n_features)
-        For a linear kernel only.
+        Class labels, or the column numbers of several labels.
+    coef_ : array of shape (n_problems, n_features)
+        Weights of the features. For a linear kernel only.
     dual_coef_ : array of shape (n_problems, n_samples)
-        For other kernels only: coefficients of the training rows.
+        Coefficients of the training rows. For other kernels only.
     intercept_ : array of shape (n_problems,)
-        For the losses of a ranking, which it has no part in, such that as many training rows get a
-        positive value as the loss predicts positive (k, or the number of positives).
+        Intercepts. A loss that depends on the ranking only does not determine the intercept. It is
+        then chosen so that k training rows, or as many as are positive, get a positive value.
     gap_ : float or array of shape (n_problems,)
         Relative gap reached.
     n_planes_ : int or array of shape (n_problems,)
+        Number of cutting planes computed.
     history_ : array of shape (n_planes_, 3) or list of arrays
-        Value reached, lower bound and planes kept, after each plane.
+        Value reached, lower bound and number of planes kept, after each plane.
     n_iter_ : array of shape (n_problems,)
+        Number of cutting planes computed, always as an array.
     n_features_in_ : int
+        Number of features.
     feature_names_in_ : array of shape (n_features_in_,)
+        Names of the features. Only if X has feature names that are all strings.
 
     Notes
     -----
-    Weights of rows are counts: a weight of 2 is the row given twice. Only "error" and "roc_area" have
-    a meaning for fractions; the others refuse them.
+    Weights of rows are counts: a weight of 2 is the row given twice. Only "error" and "roc_area"
+    accept fractions.
 
-    ``predict`` is the sign of the decision value, which is what was trained; the most probable
-    class can be another. X may be a dask array for a linear kernel: scores, and one sum of rows per
-    plane and block, are all that leaves the workers.
+    ``predict`` returns the sign of the decision value, which is what was trained. The class that is
+    most probable by ``predict_proba`` may be another.
+
+    For a linear kernel X may be a dask array. Workers then send back only scores, and one sum of
+    rows per plane and block.
 
     References
     ----------
@@ -180,44 +185,60 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        precomputed = Kernel(self.kernel).precomputed
+        tags.input_tags.sparse = not precomputed
+        tags.input_tags.pairwise = precomputed
         tags.classifier_tags.multi_label = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train one machine per problem.
+        """Train one machine for each problem.
 
         Parameters
         ----------
         X : array, sparse matrix or dask array of shape (n_samples, n_features)
+            Training data; the kernel matrix for a precomputed kernel.
         y : array of shape (n_samples,) or (n_samples, n_labels)
+            Class labels, or several labels as columns of 0 and 1.
         sample_weight : array of shape (n_samples,), optional
+            Counts of the rows; 1 by default.
 
         Returns
         -------
         MultivariateSVC
+            The fitted classifier itself.
 
         Raises
         ------
         ValueError
-            For data or parameters that the loss cannot be trained on.
+            If the data or the parameters are not valid for the loss.
 
         Warns
         -----
         ConvergenceWarning
             If ``max_iter`` planes do not reach the gap.
         """
-        if self.loss == "f1" and self.beta != 1.0:
-            raise ValueError(f"beta={self.beta} has no meaning for loss='f1': use loss='f_beta'.")
         X, y = self._checked_fit(X, y)
         weight = checked_weights(sample_weight, np.empty((X.shape[0], 0)))
         task = task_of(y, weight)
+        if self.warm_start and not hasattr(self, "_memory"):
+            self._memory = Memory()
         with one_blas_thread():
-            self._train(X, task, weight, self.k)
+            machines, results = train(
+                self, X, task, weight, self.k, self._memory if self.warm_start else None
+            )
+            self._store(machines, results)
             if self.cv is not None:
-                self._calibrate(X, y, task, weight)
+                values = left_out_values(self, X, y, task, weight)
+                # The machine is trained for another measure than the error, so its decision value need
+                # not be 0 where both classes are equally probable.
+                self._links: list[Link] = [
+                    fit_sigmoid(values[:, j], task.positive[:, j], weight, SMOOTHING, boundary=None)
+                    for j in range(values.shape[1])
+                ]
+        self._multilabel = task.multilabel
+        self._share = weight @ task.positive / weight.sum()
         self.classes_ = task.classes
         return self
 
@@ -231,128 +252,39 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
             self, X, y, dtype=np.float64, accept_sparse=self._accepted_sparse(), multi_output=True,
             accept_large_sparse=True,
         )  # fmt: skip
-        if self.kernel == "precomputed":
+        if Kernel(self.kernel).precomputed:
             checked_square(X, X.shape[1])
         largest = largest_entry(X)
         if largest > LARGEST_FEATURE:
             raise ValueError(
-                f"X holds features of up to {largest:.3g}, whose products leave double precision: scale "
-                "them, with sklearn.preprocessing.StandardScaler say."
+                f"The largest feature in X is {largest:.3g}, which is too large to compute with in double "
+                "precision. Scale the features, for example with sklearn.preprocessing.StandardScaler."
             )
         return X, y
 
     def _refuse_dask_kernel(self) -> None:
-        if self.kernel != "linear":
+        if not Kernel(self.kernel).is_linear:
             raise ValueError("A dask array needs kernel='linear': other kernels need all pairs of rows.")
 
     def _accepted_sparse(self) -> Any:
-        return False if self.kernel == "precomputed" else ["csr", "csc"]
+        return False if Kernel(self.kernel).precomputed else ["csr", "csc"]
 
-    def _train(self, X: Any, task: Task, weight: Array, k: int | None) -> None:
-        products = self._products(X, weight)
-        whole = None if np.all(weight == 1) else weight
-        results = []
-        self._multilabel = task.numbers is None
-        memory = self._remembered(products, task, weight, k)
-        for column, name in enumerate(task.names):
-            with named(name):
-                loss = loss_of(self.loss, task.positive[:, column], whole, beta=self.beta, k=k)
-            planes = memory[column] if self.warm_start else None
-            result = minimise(products, loss, self.C, tol=self.tol, max_iter=self.max_iter, planes=planes)
-            if not result.converged:
-                warn(
-                    f"{result.n_planes} cutting planes left a relative gap of {result.gap:.2g}{name}, more "
-                    f"than tol={self.tol:g}: raise max_iter or tol, lower C, or scale the features.",
-                    ConvergenceWarning,
-                )
-            results.append(result)
-        self._store(results, task, weight, k)
-
-    def _products(self, X: Any, weight: Array) -> Products:
-        if is_dask_array(X):
-            return DaskProducts(X, self.intercept_scaling)
-        if self.kernel == "linear":
-            return LinearProducts(X, self.intercept_scaling)
-        X = X if self.kernel == "precomputed" else with_narrow_indices(X)
-        require_bytes(
-            2 * 8 * X.shape[0] ** 2, f"The kernel matrix of {X.shape[0]:,} rows", "Use kernel='linear'."
-        )
-        self._kernel = Kernel.of(self, X, weight)
-        self._rows = None if self.kernel == "precomputed" else X
-        gram = X + 0.0 if self.kernel == "precomputed" else self._kernel.gram(X)
-        gram += self.intercept_scaling**2
-        return KernelProducts(gram)
-
-    def _remembered(self, products: Products, task: Task, weight: Array, k: int | None) -> list[Planes]:
-        """Planes of the last fit if data, labels and loss are the same, otherwise none."""
-        if not self.warm_start:
-            return []
-        probe = products.dual(products.combined(np.cos(np.arange(products.n_rows))))
-        key = (
-            self.loss, self.beta, k, probe.tobytes(), weight.tobytes(), task.positive.tobytes(),
-        )  # fmt: skip
-        if getattr(self, "_planes_key", None) != key:
-            self._planes = [Planes.none(products) for _ in task.names]
-            self._planes_key = key
-        return self._planes
-
-    def _store(self, results: list[CuttingPlaneResult], task: Task, weight: Array, k: int | None) -> None:
-        weights: Array = np.vstack([result.w for result in results])
-        constant = self.intercept_scaling
-        if self.kernel == "linear":
-            self.coef_ = weights[:, : self.n_features_in_]
-            intercept = constant * weights[:, -1] if constant else np.zeros(len(results))
+    def _store(self, machines: Machines, results: list[CuttingPlaneResult]) -> None:
+        self._kernel, self._rows, self.intercept_ = machines.kernel, machines.rows, machines.intercept
+        if machines.kernel.is_linear:
+            self.coef_ = machines.weights
         else:
-            self.dual_coef_ = weights
-            intercept = constant**2 * weights.sum(axis=1)
-        if self.loss in RANKING_LOSSES:
-            fixed = np.array(
-                [
-                    threshold(result.scores, weight, k or int(weight @ task.positive[:, column]))
-                    for column, result in enumerate(results)
-                ]
-            )
-            intercept = intercept - fixed
-        self.intercept_ = intercept
-        self._share = weight @ task.positive / weight.sum()
+            self.dual_coef_ = machines.weights
         many = len(results) > 1
         self.gap_ = np.array([r.gap for r in results]) if many else results[0].gap
         self.n_iter_ = np.array([r.n_planes for r in results], dtype=np.intp)
         self.n_planes_ = self.n_iter_ if many else results[0].n_planes
         self.history_ = [r.history for r in results] if many else results[0].history
 
-    def _calibrate(self, X: Any, y: Any, task: Task, weight: Array) -> None:
-        """Sigmoids fitted on the decision values of folds left out."""
-        values: Array = np.full(task.positive.shape, np.nan)
-        rows = np.arange(X.shape[0])
-        for train, test in check_cv(self.cv, y, classifier=True).split(rows, y):
-            part = self.__class__(**{**self.get_params(), "cv": None, "warm_start": False})
-            part.n_features_in_ = self.n_features_in_
-            columns = train if self.kernel == "precomputed" else slice(None)
-            share = None if self.k is None else max(1, round(self.k * len(train) / len(rows)))
-            part._train(X[train][:, columns], task.rows(train), weight[train], share)
-            values[test] = part._values(X[test][:, columns])
-        if np.isnan(values).any():
-            raise ValueError("cv leaves rows out of every fold: it must hold each row out once.")
-        # Trained for another measure, a machine is not undecided where it says 0.
-        self._links: list[Link] = [
-            fit_sigmoid(values[:, j], task.positive[:, j], weight, SMOOTHING, boundary=None)
-            for j in range(values.shape[1])
-        ]
-
     def _values(self, X: Any) -> Array:
-        """Decision values, one column per problem."""
-        if is_dask_array(X):
-            products = DaskProducts(X, 0.0)
-            return np.column_stack([products.scores(w) for w in self.coef_]) + self.intercept_
-        if self.kernel == "linear":
-            return np.asarray(X @ self.coef_.T) + self.intercept_
-        values = np.empty((X.shape[0], len(self.dual_coef_)))
-        numbers = np.arange(self.dual_coef_.shape[1])
-        X = with_narrow_indices(X)
-        for block, cross in self._kernel.blocks(X, self._rows, numbers):
-            values[block] = cross @ self.dual_coef_.T
-        return values + self.intercept_
+        """Decision values, one column for each problem."""
+        weights = self.coef_ if self._kernel.is_linear else self.dual_coef_
+        return Machines(self._kernel, self._rows, weights, self.intercept_).values(X)
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -375,10 +307,12 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or dask array of shape (n_samples, n_features)
+            Points; their kernel values with the training rows for a precomputed kernel.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_problems)
+            One decision value for two classes, otherwise one for each class or label.
         """
         values = self._values(self._checked(X))
         return values[:, 0] if self._binary else values
@@ -388,15 +322,20 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         return len(self.intercept_) == 1 and not self._multilabel
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class of the decision value's sign; of more than two classes that of the largest value.
+        """Predict class labels, or several labels.
+
+        A row is positive if its decision value is above 0. With more than two classes, the class with
+        the largest decision value is predicted.
 
         Parameters
         ----------
         X : array, sparse matrix or dask array of shape (n_samples, n_features)
+            Points; their kernel values with the training rows for a precomputed kernel.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_labels)
+            Class labels, or 0 and 1 for each of several labels.
         """
         values = self._values(self._checked(X))
         if self._multilabel:
@@ -405,48 +344,53 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[numbers])
 
     def predict_ranked(self, X: Any, k: int | None = None) -> NDArray[Any]:
-        """Label the k highest rows of X positive, together: the prediction of equation 5 of the paper.
+        """Predict the k rows of X with the highest decision values as positive.
+
+        This is the prediction for the sample as a whole, equation 5 of Joachims 2005.
 
         Parameters
         ----------
         X : array, sparse matrix or dask array of shape (n_samples, n_features)
+            Points; their kernel values with the training rows for a precomputed kernel.
         k : int, optional
-            By default the parameter k, or, where that is None, the number of positives that X would
-            have with the share of the training rows.
+            Number of rows to predict positive. By default the parameter k. If that is None too, the
+            share of positives is that of the training rows.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_labels)
+            Class labels, or 0 and 1 for each of several labels.
 
         Raises
         ------
         ValueError
-            For more than two classes, and for k beyond the rows of X.
+            If there are more than two classes, or k is not from 1 to the number of rows of X.
         """
         values = self._values(self._checked(X))
         if not (self._multilabel or self._binary):
-            raise ValueError("predict_ranked ranks for one class: with more than two there is no k of each.")
+            raise ValueError("predict_ranked needs two classes or several labels, not more than two classes.")
         given = self.k if k is None else k
+        if given is not None and not 1 <= given <= len(values):
+            raise ValueError(f"k={given} must be from 1 to the number of rows, {len(values)}.")
         sizes = np.rint(self._share * len(values)).astype(int) if given is None else [given] * values.shape[1]
         chosen = np.zeros(values.shape, dtype=int)
         for column, size in enumerate(sizes):
-            if not 1 <= max(1, size) <= len(values) or (given is not None and size < 1):
-                raise ValueError(f"k={size} must be from 1 to the number of rows, {len(values)}.")
             chosen[np.argsort(-values[:, column], kind="stable")[:size], column] = 1
         return chosen if self._multilabel else np.asarray(self.classes_[chosen[:, 0]])
 
     @available_if(lambda self: self.cv is not None)
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities: sigmoids of the decision values, fitted on folds left out.
+        """Probabilities: sigmoids of the decision values, fitted to the values of rows left out.
 
         Parameters
         ----------
         X : array, sparse matrix or dask array of shape (n_samples, n_features)
+            Points; their kernel values with the training rows for a precomputed kernel.
 
         Returns
         -------
         array of shape (n_samples, n_classes) or (n_samples, n_labels)
-            Of several labels the probability of each.
+            Probability of each class, or of each of several labels.
         """
         values = self._values(self._checked(X))
         if self._multilabel:

@@ -1,12 +1,13 @@
-"""Figures of the results, as displays in scikit-learn's manner; matplotlib is imported when one is drawn."""
+"""Figures of the results, as display classes in the manner of scikit-learn.
 
-from bayes_svm.plots.displays import (
-    EstimateComparisonDisplay,
-    LeaveOneOutDisplay,
-    RiskCoverageDisplay,
-    ThresholdDisplay,
-)
+Matplotlib is imported when something is drawn.
+"""
+
+from bayes_svm.plots.estimate_comparison import EstimateComparisonDisplay
+from bayes_svm.plots.leave_one_out import LeaveOneOutDisplay
 from bayes_svm.plots.moderation import ModerationDisplay
+from bayes_svm.plots.risk_coverage import RiskCoverageDisplay
+from bayes_svm.plots.threshold import ThresholdDisplay
 
 __all__ = [
     "EstimateComparisonDisplay",

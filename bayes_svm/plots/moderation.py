@@ -1,4 +1,4 @@
-"""The figure of a moderated machine over a plane; matplotlib is imported when it is drawn."""
+"""The figure of a moderated machine over a plane."""
 
 from __future__ import annotations
 
@@ -8,36 +8,46 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils._optional_dependencies import check_matplotlib_support
-from sklearn.utils._set_output import _get_adapter_from_container
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm.utils.scikit_learn import check_matplotlib_support, get_adapter_from_container
 from bayes_svm.utils.types import Array
 
 __all__ = ["ModerationDisplay"]
 
 
 class ModerationDisplay:
-    """Decision value, its posterior standard deviation and the probability over a plane.
+    """Three surfaces over a plane: decision value, its posterior standard deviation, probability.
 
     Parameters
     ----------
-    xx0, xx1 : array of shape (grid_resolution, grid_resolution)
-        The plane's first and second feature.
-    decision_value, standard_deviation, probability : array of shape (grid_resolution, grid_resolution)
-        The probability is that of ``classes[1]``.
+    xx0 : array of shape (grid_resolution, grid_resolution)
+        First feature of the points of the grid.
+    xx1 : array of shape (grid_resolution, grid_resolution)
+        Second feature of the points of the grid.
+    decision_value : array of shape (grid_resolution, grid_resolution)
+        Decision value at each point of the grid.
+    standard_deviation : array of shape (grid_resolution, grid_resolution)
+        Posterior standard deviation of the decision value.
+    probability : array of shape (grid_resolution, grid_resolution)
+        Probability of ``classes[1]``.
     classes : array of shape (2,)
+        The two labels.
     X : array of shape (n_samples, 2)
         Points to draw on top.
     y : array of shape (n_samples,), optional
-        Their labels.
+        Their labels; without them all points have one colour.
     feature_names : sequence of two str, optional
+        Labels of the two axes.
 
     Attributes
     ----------
-    axes_ : array of three matplotlib axes, once drawn
-    figure_ : matplotlib figure, once drawn
-    surfaces_ : list of three matplotlib contour sets, once drawn
+    axes_ : array of three matplotlib axes
+        The axes that were drawn on.
+    figure_ : matplotlib figure
+        The figure of the axes.
+    surfaces_ : list of three matplotlib contour sets
+        The surfaces, in the order named above.
     """
 
     def __init__(
@@ -79,27 +89,31 @@ class ModerationDisplay:
 
         Parameters
         ----------
-        estimator : BayesSVC, fitted
+        estimator : BayesSVC
+            Fitted to two classes and two features.
         X : array or DataFrame of shape (n_samples, 2)
-            Training points; the plane reaches from their least to their greatest values.
+            Points to draw on top, usually the training points. The grid covers their range.
         y : array of shape (n_samples,), optional
-            Their labels.
+            Their labels; without them all points have one colour.
         grid_resolution : int, default=100
-            Points of the plane in each direction.
+            Number of points of the grid in each direction.
         eps : float, default=1.0
-            Added to the plane on every side.
+            Margin of the grid around the range of X.
         ax : sequence of three matplotlib axes, optional
+            Where to draw; by default on a new figure with three panels.
         **kwargs
-            Of the surfaces, as ``contourf`` has them.
+            Options of the surfaces, as matplotlib's ``contourf`` takes them.
 
         Returns
         -------
         ModerationDisplay
+            The display, drawn.
 
         Raises
         ------
         ValueError
-            If the estimator has no posterior variance, not two classes or not two features.
+            If the estimator has no posterior variance, or if there are not two classes and two
+            features.
         """
         check_is_fitted(estimator)
         points = check_array(X)
@@ -108,7 +122,7 @@ class ModerationDisplay:
         xx0, xx1 = np.meshgrid(*(np.linspace(*end, grid_resolution) for end in ends))
         plane: Any = np.column_stack([xx0.ravel(), xx1.ravel()])
         if hasattr(X, "columns"):
-            plane = _get_adapter_from_container(X).create_container(plane, plane, columns=X.columns)
+            plane = get_adapter_from_container(X).create_container(plane, plane, columns=X.columns)
         labels = None if y is None else np.asarray(column_or_1d(y))
         if labels is not None:
             check_consistent_length(points, labels)
@@ -125,22 +139,24 @@ class ModerationDisplay:
         ).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw.
+        """Draw the figure.
 
         Parameters
         ----------
         ax : sequence of three matplotlib axes, optional
+            Where to draw; by default on a new figure with three panels.
         **kwargs
-            Of the surfaces, as ``contourf`` has them.
+            Options of the surfaces, as matplotlib's ``contourf`` takes them.
 
         Returns
         -------
         ModerationDisplay
+            The display itself.
 
         Raises
         ------
         ValueError
-            If the axes given are not three.
+            If there are not three axes.
         """
         axes = self._take_three(ax)
         from matplotlib.ticker import MaxNLocator
@@ -173,7 +189,7 @@ class ModerationDisplay:
             ax = plt.subplots(1, 3, figsize=(14, 4), sharex=True, sharey=True, layout="constrained")[1]
         self.axes_ = np.ravel(np.asarray(ax, dtype=object))
         if len(self.axes_) != 3:
-            raise ValueError(f"ModerationDisplay draws three panels: ax holds {len(self.axes_)} axes.")
+            raise ValueError(f"ModerationDisplay draws three panels, but ax holds {len(self.axes_)} axes.")
         self.figure_ = self.axes_[0].figure
         return self.axes_
 
@@ -189,7 +205,7 @@ class ModerationDisplay:
 
 
 def _pale(low: float, high: float) -> dict[str, Any]:
-    """Options of a surface that points in strong colours stand out from."""
+    """Options of a surface in pale colours, so that points in strong colours stand out."""
     margin = 0.2 * (high - low)
     levels = np.linspace(low, high, 21)
     return {"cmap": "coolwarm", "levels": levels, "vmin": low - margin, "vmax": high + margin}
@@ -198,12 +214,13 @@ def _pale(low: float, high: float) -> dict[str, Any]:
 def _check_draws_as_plane(estimator: Any, X: Array) -> None:
     if not hasattr(estimator, "posterior_variance"):
         raise ValueError(
-            f"{type(estimator).__name__} has no posterior_variance: ModerationDisplay draws a BayesSVC. Of "
-            "a pipeline, give the last step and the data as they reach it."
+            f"{type(estimator).__name__} has no posterior_variance: ModerationDisplay draws a BayesSVC. For "
+            "a pipeline, pass its last step and the transformed data."
         )
     if len(estimator.classes_) != 2:
         raise ValueError(
-            f"ModerationDisplay draws two classes, got {len(estimator.classes_)}: take one against the rest."
+            f"ModerationDisplay draws two classes, got {len(estimator.classes_)}: fit one class against the "
+            "rest."
         )
     if X.shape[1] != 2:
         raise ValueError(f"ModerationDisplay draws two features, got {X.shape[1]}: fit the machine on two.")

@@ -35,12 +35,15 @@ class Eigensystem:
         Precision lambda of the prior.
     error : float
         Upper bound of the relative error of a variance due to the eigenvalues that were left out.
+    rounding : float
+        Eigenvalues up to this are rounding.
     """
 
     values: Array
     directions: Array
     lam: float
     error: float
+    rounding: float = 0.0
 
     @classmethod
     def of(cls, gram: Array, curvature: Array, lam: float, tolerance: float = 0.0) -> Eigensystem:
@@ -71,13 +74,15 @@ class Eigensystem:
         require_bytes(
             3 * gram.nbytes, f"The eigensystem of {len(gram)} points", "Raise C, or fit on fewer points."
         )
+        if len(gram) == 0:  # which LAPACK refuses
+            return cls(np.empty(0), np.empty((0, 0)), lam, 0.0)
         root = np.sqrt(curvature)
         values, vectors = eigh(root[:, None] * gram * root, check_finite=False)
-        rounding = len(values) * np.finfo(float).eps * max(float(values[-1]), 0.0) if len(values) else 0.0
+        rounding = len(values) * np.finfo(float).eps * max(float(values[-1]), 0.0)
         kept = np.flatnonzero(values > max(tolerance * lam, rounding))[::-1]
         dropped = float(values[: len(values) - len(kept)].max(initial=0.0))
         directions = root[:, None] * vectors[:, kept] / np.sqrt(values[kept])
-        return cls(values[kept], directions, lam, max(dropped, 0.0) / lam)
+        return cls(values[kept], directions, lam, max(dropped, 0.0) / lam, rounding)
 
     @property
     def n_parameters(self) -> float:

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lapack
 
-from bayes_svm._core.matrix import mirror_lower
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem, bound_slack
 from bayes_svm.dual.solution import DualSolution, warn_if_inexact
 from bayes_svm.probability.curvature import curvature_slope
-from bayes_svm.probability.eigensystem import is_definite
+from bayes_svm.probability.eigensystem import Eigensystem, is_definite
 from bayes_svm.probability.posterior import posterior_of
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.threads import one_blas_thread
@@ -207,32 +205,27 @@ class _Determinant:
     def __init__(self, machine: Machine, solution: DualSolution, C: float) -> None:
         posterior, problem = posterior_of(machine, solution, C), solution.problem
         self.points, curvature = posterior.points, posterior.curvature
-        size = len(curvature)
-        require_bytes(24 * size**2, f"The evidence of {size} points near the margin", "Fit on fewer points.")
-        root = np.sqrt(curvature * C)
+        size, lam = len(curvature), 1.0 / C
+        require_bytes(40 * size**2, f"The evidence of {size} points near the margin", "Fit on fewer points.")
         gram = problem.gram.block(self.points, self.points)
-        definite = machine.kernel.positive_semidefinite or size == 0 or is_definite(gram)
-        system = root[:, None] * gram * root
-        system[np.diag_indices(size)] += 1.0
-        # LAPACK refuses an empty matrix, which occurs if no point is near the margin.
-        factor, info = lapack.dpotrf(system, lower=1) if size else (system, 0)
-        if not (machine.convex and definite):
+        if not (machine.convex and (machine.kernel.positive_semidefinite or size == 0 or is_definite(gram))):
             raise ValueError(
                 f"The kernel {machine.kernel} is not positive semi-definite on the training points: it has "
                 "no evidence. Choose another kernel."
             )
-        if info != 0:
+        system = Eigensystem.of(gram, curvature, lam)
+        if system.rounding > lam:
             raise ValueError(UNRESOLVED.format(C=C, what="the Hessian is singular"))
-        self.logarithm = 2.0 * float(np.log(np.diagonal(factor)).sum())
-        inverse, _ = lapack.dpotri(factor, lower=1) if size else (system, 0)
-        mirror_lower(inverse, size)
-        used = 1.0 - np.diagonal(inverse)
-        self.n_parameters = float(used.sum())
+        self.logarithm = float(np.log1p(system.values / lam).sum())
+        self.n_parameters = system.n_parameters
         # Half the derivatives with respect to the kernel values and to the decision values.
-        self._by_kernel = root[:, None] * inverse * root / 2.0
+        spanned = system.directions * np.sqrt(system.values)
+        shares = system.values / (lam + system.values)
+        self._by_kernel = (spanned * shares) @ spanned.T / (-2.0 * lam)
+        self._by_kernel[np.diag_indices(size)] += curvature / (2.0 * lam)
         label, bound = problem.label[self.points], problem.bound[self.points]
         slope = bound / C * curvature_slope(label * solution.values[self.points]) * label
-        self._by_value = used / curvature / 2.0 * slope
+        self._by_value = np.square(spanned) @ shares / curvature**2 / 2.0 * slope
 
     def half_change(self, values: Array, gram: Array | None = None) -> float:
         """Half the change of the log determinant for given changes of decision values and kernel matrix."""

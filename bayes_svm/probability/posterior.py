@@ -11,10 +11,10 @@ from scipy.linalg import cholesky, eigh, qr, solve_triangular
 
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out.order import content_rank
 from bayes_svm.probability.curvature import SHARPNESS, hinge_curvature
-from bayes_svm.probability.eigensystem import INDEFINITE, is_definite
+from bayes_svm.probability.eigensystem import INDEFINITE, Eigensystem, is_definite
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices
 
@@ -150,6 +150,37 @@ class Posterior:
         """
         diagonal = self.kernel.diagonal(X) if diagonal is None else diagonal
         return np.asarray(np.maximum(0.0, diagonal - self._explained_at(X)) / self.lam)
+
+    def truncated_variance(self, X: Any, tolerance: float, diagonal: Array | None = None) -> Array:
+        """Posterior variance from the leading eigenvalues of Kwok's Hessian.
+
+        After one eigendecomposition a point costs the number of these eigenvalues times the number of active
+        points, instead of the square of the latter.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Points to compute the variance at.
+        tolerance : float
+            Upper bound of the relative error: eigenvalues up to ``tolerance * lam`` are left out.
+        diagonal : array of shape (n_samples,), optional
+            ``k(x, x)`` of each, if it is known already.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The variances: never below the exact ones, but for rounding.
+        """
+        if not self.definite:
+            raise ValueError(self._indefinite)
+        gram = self.kernel(self.rows, self.rows) if len(self.points) else np.empty((0, 0))
+        system = Eigensystem.of(gram, self.curvature, self.lam, tolerance)
+        diagonal = self.kernel.diagonal(X) if diagonal is None else diagonal
+        result: Array = diagonal / self.lam
+        if len(self.points):
+            for part, cross in self.kernel.blocks(X, self.rows, self.numbers):
+                result[part] = system.variance(diagonal[part], cross)
+        return result
 
     def information(self, X: Any, diagonal: Array | None = None) -> Array:
         """Precision of the decision value that the data add to the prior's, at each row of X.

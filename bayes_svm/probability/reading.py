@@ -110,5 +110,5 @@ def reader_of(link: Any, machine: Machine) -> Reader | None:
             "use link='sigmoid', or a callable kernel."
         )
     # Along a ray the standard deviation of a linear machine's decision value grows as the value itself.
-    tells_distance = machine.convex and not (kernel.precomputed or kernel.function == "linear")
+    tells_distance = machine.convex and kernel.tells_distance
     return None if needs is Needs.INFORMATION and not tells_distance else READERS.get(needs)

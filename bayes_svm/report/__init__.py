@@ -1,4 +1,4 @@
-"""The report of one fit: reading a table, its numbers, its charts, and how they are written down."""
+"""The command ``bayes-svm``: reading a table, its report and its left-out values."""
 
 import sys
 from collections.abc import Sequence
@@ -7,7 +7,20 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command ``bayes-svm``; what it needs is loaded here, where an interruption is heard."""
+    """Run the command ``bayes-svm``.
+
+    Its modules are loaded in here, so that pressing Ctrl-C while they load ends it with a message too.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the command line.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
     try:
         from .cli import main as run
 

@@ -1,4 +1,4 @@
-"""What the user wants of the decisions, and the threshold or the rejection that gives it."""
+"""What the user wants the decisions to achieve, and the threshold or rejection that achieves it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,29 @@ from bayes_svm.decision import choose_threshold
 from bayes_svm.metrics.risk_coverage import guaranteed_threshold
 
 from .errors import InputError
+from .text import one_line
 
 __all__ = ["Aims", "Decision", "Rejection", "check_aims", "decision_for", "rejection_for"]
 
-CONFIDENCE = 0.95  # of the risk that a rejection is to keep
+# Probability with which a rejection keeps the risk below its target, were the data held out.
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Aims:
-    """Precision or recall to reach, or costs of a false and of a missed alarm; risk to stay below."""
+    """What the user asks of the decisions; at most one of the first three is given.
+
+    Parameters
+    ----------
+    precision : float or None
+        Precision to reach.
+    recall : float or None
+        Recall to reach.
+    cost : (float, float) or None
+        Costs of a false alarm and of a missed one; their sum over all rows is to be least.
+    max_risk : float or None
+        Largest share of errors among the rows that are answered.
+    """
 
     precision: float | None = None
     recall: float | None = None
@@ -29,7 +43,7 @@ class Aims:
 
     @property
     def decision(self) -> str | None:
-        """What the threshold is for, in words; None for nothing."""
+        """The aim of the threshold in words, or None if there is none."""
         if self.precision is not None:
             return f"precision of at least {100 * self.precision:g} %"
         if self.recall is not None:
@@ -41,10 +55,32 @@ class Aims:
 
 @dataclass(frozen=True)
 class Decision:
-    """The threshold on the positive class's probability for an aim, and the rows' counts, left out."""
+    """A threshold of the positive class's probability, and its decisions on the left-out rows.
+
+    Parameters
+    ----------
+    aim : str
+        What the threshold is for, in words.
+    reason : str or None
+        Why there is no threshold; None if there is one.
+    threshold : float
+        Rows with at least this probability are called positive.
+    precision : float
+        Precision of the decisions.
+    recall : float
+        Recall of the decisions.
+    found : int
+        Number of true positives.
+    missed : int
+        Number of false negatives.
+    false_alarms : int
+        Number of false positives.
+    cost : float
+        Cost of all decisions; NaN unless costs were given.
+    """
 
     aim: str
-    reason: str | None  # why there is none
+    reason: str | None
     threshold: float = math.nan
     precision: float = math.nan
     recall: float = math.nan
@@ -56,7 +92,21 @@ class Decision:
 
 @dataclass(frozen=True)
 class Rejection:
-    """The confidence below which to leave rows to a person, for a risk among the others."""
+    """The confidence below which rows are left to a person, so that few of the others are wrong.
+
+    Parameters
+    ----------
+    max_risk : float
+        Largest share of errors wanted among the rows answered.
+    reason : str or None
+        Why there is no such confidence; None if there is one.
+    threshold : float
+        Rows with at least this confidence are answered.
+    answered : float
+        Share of the rows that are answered.
+    risk : float
+        Share of errors among them, each row left out.
+    """
 
     max_risk: float
     reason: str | None
@@ -66,7 +116,7 @@ class Rejection:
 
 
 def check_aims(aims: Aims, n_classes: int) -> None:
-    """Raise InputError where one threshold is asked for of more than two classes."""
+    """Raise InputError if a threshold is asked for and there are more than two classes."""
     if aims.decision is not None and n_classes > 2:
         raise InputError(
             f"--precision, --recall and --cost need two classes, and the target has {n_classes}: "
@@ -77,7 +127,24 @@ def check_aims(aims: Aims, n_classes: int) -> None:
 def decision_for(
     aims: Aims, labels: np.ndarray, classes: np.ndarray, probability: np.ndarray
 ) -> Decision | None:
-    """Threshold for the aim on left-out probabilities."""
+    """Choose the threshold for the aim.
+
+    Parameters
+    ----------
+    aims : Aims
+        What the user asks for.
+    labels : ndarray of shape (n,)
+        Label of each row.
+    classes : ndarray of shape (2,)
+        The two labels; the second is positive.
+    probability : ndarray of shape (n, 2)
+        Left-out probabilities.
+
+    Returns
+    -------
+    Decision or None
+        The threshold and its decisions, or why there is none; None if no threshold is asked for.
+    """
     aim = aims.decision
     if aim is None:
         return None
@@ -91,7 +158,7 @@ def decision_for(
     try:
         found = choose_threshold(labels == classes[1], probability[:, 1], **options)
     except ValueError as err:
-        return Decision(aim, " ".join(str(err).split()))
+        return Decision(aim, one_line(err))
     (_, fp), (fn, tp) = found.confusion_matrix
     called = tp + fp
     return Decision(
@@ -108,7 +175,25 @@ def decision_for(
 
 
 def rejection_for(aims: Aims, confidence: np.ndarray, wrong: np.ndarray) -> Rejection | None:
-    """Confidence from which on the risk is below the aim, as held-out data would show it at 95 %."""
+    """Choose the confidence from which on rows are answered.
+
+    It is chosen as on held-out data, where the risk would be below the aim with a probability of 95 %.
+    On left-out probabilities this is no guarantee.
+
+    Parameters
+    ----------
+    aims : Aims
+        What the user asks for.
+    confidence : ndarray of shape (n,)
+        Left-out probability of each row's predicted class.
+    wrong : ndarray of bool of shape (n,)
+        Whether each prediction is wrong.
+
+    Returns
+    -------
+    Rejection or None
+        The confidence and what it achieves, or why there is none; None if no risk is asked for.
+    """
     if aims.max_risk is None:
         return None
     threshold = guaranteed_threshold(wrong, confidence, aims.max_risk, 1.0 - CONFIDENCE)

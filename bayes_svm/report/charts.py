@@ -1,22 +1,31 @@
-"""Geometry of the report's charts: data in, coordinates and SVG path strings out; no user's text."""
+"""Geometry of the report's charts: coordinates and SVG paths, but no text that the user wrote."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .measures import Reliability, RiskCoverage, ThresholdCurve
+from .measures import Reliability, RiskCoveragePoints, ThresholdPoints
 
 __all__ = ["Bar", "Chart", "Tick", "reliability_chart", "risk_chart", "threshold_chart"]
 
-# Shown 290 to 480 pixels wide. The margins hold text of 18 units, which the page uses where charts are small.
+# Size of a chart in drawing units. It is shown 290 to 480 pixels wide.
 WIDTH, HEIGHT = 400.0, 310.0
+# Margins of a chart. They have room for text of 18 units, which the page uses where charts are small.
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 14.0, 12.0, 58.0
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A labelled place on an axis, in drawing units."""
+    """A labelled place on an axis.
+
+    Parameters
+    ----------
+    at : float
+        Its coordinate, in drawing units.
+    text : str
+        The label.
+    """
 
     at: float
     text: str
@@ -24,7 +33,19 @@ class Tick:
 
 @dataclass(frozen=True)
 class Bar:
-    """A point with its interval, in drawing units."""
+    """A point with a vertical interval, in drawing units.
+
+    Parameters
+    ----------
+    x : float
+        Horizontal coordinate.
+    y : float
+        Vertical coordinate of the point.
+    low : float
+        Vertical coordinate of the interval's lower end.
+    high : float
+        Vertical coordinate of its upper end.
+    """
 
     x: float
     y: float
@@ -34,7 +55,31 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """A frame with ticks, lines (path strings) and bars, all in drawing units."""
+    """A frame with ticks, lines and bars, in drawing units.
+
+    Parameters
+    ----------
+    x_ticks : tuple of Tick
+        Ticks of the horizontal axis.
+    y_ticks : tuple of Tick
+        Ticks of the vertical axis.
+    lines : tuple of str
+        Lines, as SVG paths.
+    bars : tuple of Bar
+        Points with intervals.
+    width : float
+        Width of the drawing.
+    height : float
+        Height of the drawing.
+    left : float
+        Left edge of the frame.
+    right : float
+        Right edge of the frame.
+    top : float
+        Top edge of the frame.
+    bottom : float
+        Bottom edge of the frame.
+    """
 
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
@@ -50,7 +95,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class _Axes:
-    """Maps x in [0, 1] and y in [0, `top`] onto the frame."""
+    """Maps x in [0, 1] and y in [0, `top`] to drawing units."""
 
     top: float = 1.0
 
@@ -68,7 +113,7 @@ class _Axes:
         return tuple(Tick(self.y(self.top * k / 4), f"{25 * k * self.top:.{digits}f} %") for k in range(5))
 
     def steps(self, xs: Sequence[float], ys: Sequence[float], *, before: bool) -> str:
-        """Return the path of a step function whose value `ys[i]` holds just before (or from) `xs[i]`."""
+        """Return the path of a step function: its value is `ys[i]` just before `xs[i]`, or just after."""
         path = f"M{self.x(xs[0]):g} {self.y(ys[0]):g}"
         for x, y in zip(xs[1:], ys[1:], strict=True):
             path += f"V{self.y(y):g}H{self.x(x):g}" if before else f"H{self.x(x):g}V{self.y(y):g}"
@@ -76,7 +121,7 @@ class _Axes:
 
 
 def reliability_chart(result: Reliability) -> Chart:
-    """Observed share against mean prediction, with intervals; the line is perfect calibration."""
+    """Draw the observed share against the mean prediction; the line is perfect calibration."""
     axes = _Axes()
     bars = tuple(
         Bar(axes.x(one.predicted), axes.y(one.observed), axes.y(one.low), axes.y(one.high))
@@ -86,17 +131,17 @@ def reliability_chart(result: Reliability) -> Chart:
     return Chart(axes.x_ticks(), axes.y_ticks(), (diagonal,), bars)
 
 
-def threshold_chart(curve: ThresholdCurve) -> Chart:
-    """Precision and recall against the threshold, in this order."""
+def threshold_chart(curve: ThresholdPoints) -> Chart:
+    """Draw precision and recall, in this order, against the threshold."""
     axes = _Axes()
-    # Each pair holds for thresholds up to its own; the first one from 0 on.
+    # The values at a threshold hold down to the next lower one, the first ones down to 0.
     xs = (0.0, *curve.thresholds)
     lines = tuple(axes.steps(xs, (ys[0], *ys), before=True) for ys in (curve.precision, curve.recall))
     return Chart(axes.x_ticks(), axes.y_ticks(), lines)
 
 
-def risk_chart(curve: RiskCoverage) -> Chart:
-    """Error rate among the rows kept against the share of rows kept, and the error of keeping all."""
+def risk_chart(curve: RiskCoveragePoints) -> Chart:
+    """Draw the error rate among the rows kept against their share, and the error rate of all rows."""
     axes = _Axes(_round_up(max(curve.risk)))
     overall = axes.y(curve.risk[-1])
     lines = (
@@ -107,6 +152,6 @@ def risk_chart(curve: RiskCoverage) -> Chart:
 
 
 def _round_up(value: float) -> float:
-    """Return the end of an axis from 0 that holds `value` and has four round steps."""
+    """Return the upper end of an axis that starts at 0, has room for `value` and has four round steps."""
     ends = (0.004, 0.02, 0.04, 0.08, 0.12, 0.2, 0.4, 0.6, 0.8)
     return next((end for end in ends if value <= end * 0.95), 1.0)

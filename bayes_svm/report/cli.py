@@ -12,24 +12,38 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from .errors import InputError
+from .text import one_line
 
 __all__ = ["main"]
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 DATA_HELP = "CSV with a header, UTF-8, may be gzipped"
 TARGET_HELP = "the column with the classes"
-STEPS = 6  # of one report: reading, four of `make_report`, writing
+# Number of steps of a report: reading, the four steps of `make_report`, and writing.
+STEPS = 6
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports a wrong option as one line, like every other mistake of the user."""
+    """Parser that reports a wrong option as one line, like every other mistake of the user."""
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message} (see {self.prog} --help)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return 0 if done, 2 after one line on stderr about what to change."""
+    """Run the command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the command line.
+
+    Returns
+    -------
+    int
+        The exit status: 0 if the command succeeded, 2 after a mistake of the user, 130 after an
+        interruption. One line on stderr says what to do.
+    """
     try:
         arguments = _parser().parse_args(argv)
         if arguments.version:
@@ -40,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         return code
     except InputError as err:
-        _say(f"bayes-svm: {' '.join(str(err).split())}\n", sys.stderr)
+        _say(f"bayes-svm: {one_line(err)}\n", sys.stderr)
         return 2
     except KeyboardInterrupt as err:
         _say(f"bayes-svm: {str(err) or 'interrupted'}\n", sys.stderr)
@@ -53,18 +67,18 @@ def _parser() -> argparse.ArgumentParser:
         description="One support vector machine fit: probabilities, exact leave-one-out error, a report.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_report(commands.add_parser("report", help="fit a table and write a report", allow_abbrev=False))
-    _add_loo(commands.add_parser("loo", help="leave the rows of a table out, as a CSV", allow_abbrev=False))
+    _add_loo(commands.add_parser("loo", help="leave out the rows of a table", allow_abbrev=False))
     return parser
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Fit an SVM to a table and write a report: error with intervals, calibration, thresholds, the most "
-        "surprising rows. Without a file the breast cancer data embedded in scikit-learn is used."
+        "surprising rows. Without a file, the breast cancer data in scikit-learn are used."
     )
     parser.add_argument("data", nargs="?", metavar="data.csv", help=DATA_HELP)
     parser.add_argument("--target", metavar="COL", help=TARGET_HELP)
@@ -74,80 +88,94 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("html", "json"),
-        help="default html, or json if FILE ends in .json; its keys are explained in it",
+        help="json by default if FILE ends in .json, otherwise html; the JSON report explains its keys",
     )
     aims = parser.add_mutually_exclusive_group()
-    aims.add_argument("--precision", type=_share, metavar="P", help="find the threshold of this precision")
-    aims.add_argument("--recall", type=_share, metavar="R", help="find the threshold of this recall")
     aims.add_argument(
-        "--cost", type=_costs, metavar="fp=A,fn=B", help="find the threshold of least cost, say fp=1,fn=5"
+        "--precision", type=_share, metavar="P", help="find the threshold that reaches this precision"
+    )
+    aims.add_argument(
+        "--recall", type=_share, metavar="R", help="find the threshold that reaches this recall"
+    )
+    aims.add_argument(
+        "--cost",
+        type=_costs,
+        metavar="fp=A,fn=B",
+        help="find the threshold of least cost if a false alarm costs A and a missed one B",
     )
     parser.add_argument(
         "--max-risk",
         type=_share,
         metavar="R",
-        help="say which rows to leave to a person, so that no more are wrong",
+        help="say which rows to leave to a person, so that at most this share of the others is wrong",
     )
     _add_model(parser)
     parser.set_defaults(run=_report)
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
-    """Options of the model, which all commands share."""
+    """Add the options of the model, which all commands share."""
     parser.add_argument("--C", type=_positive, default=1.0, help="cost of a training mistake (default 1)")
-    parser.add_argument("--kernel", choices=KERNELS, default="rbf", help="default rbf")
+    parser.add_argument("--kernel", choices=KERNELS, default="rbf", help="kernel (default rbf)")
     parser.add_argument(
-        "--gamma", type=_gamma, default="scale", help="scale (default), auto, or a number above 0"
+        "--gamma",
+        type=_gamma,
+        default="scale",
+        help="gamma of the kernel: scale (default), auto, or a number above 0",
     )
     parser.add_argument(
         "--impute",
         action="store_true",
-        help="fill in missing values: median, or the most frequent value for text",
+        help="fill in missing values: with the median, or with the most frequent value of a text column",
     )
 
 
 def _add_loo(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Leave the rows of a table out, a stratum (one row of the rarest class and its share of the others) "
-        "at a time: one line for each row with its label, the decision value of the machine trained on all "
-        "rows and of that trained without its stratum (above 0 for the class whose probability stands "
-        "beside them; for more than two classes a column for each), the probability, what is predicted from "
-        "it, and how the value was found. Finished values are kept in FILE.partial until all are known; "
-        "FILE itself is written last, and is the same whether there was an interruption or not."
+        "Leave out the rows of a table, one stratum at a time. A stratum is one row of the rarest class and "
+        "its share of the others. The CSV that is written has one line for each row: its label, its decision "
+        "values by the machine trained on all rows and by the machine trained without its stratum, its "
+        "probability, the predicted class, and how the value was found. For two classes the decision values "
+        "and the probability are those of the class in the probability's name; for more classes there is a "
+        "column for each class. Finished values are kept in FILE.partial until all are known. FILE itself is "
+        "written last, and does not depend on interruptions."
     )
     parser.add_argument("data", metavar="data.csv", help=DATA_HELP)
     parser.add_argument("--target", metavar="COL", required=True, help=TARGET_HELP)
-    parser.add_argument("--output", metavar="FILE", default="bayes-svm-loo.csv", help="default %(default)s")
+    parser.add_argument(
+        "--output", metavar="FILE", default="bayes-svm-loo.csv", help="where to write (default %(default)s)"
+    )
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="go on with the values in FILE.partial, which must be of the same data, options and version; "
-        "begin where there is none. Without --resume a FILE.partial is refused, never overwritten",
+        help="continue with the values in FILE.partial, which must be from the same data, options and "
+        "version; without that file, start from the beginning. Without --resume an existing FILE.partial is "
+        "an error; it is never overwritten",
     )
     parser.add_argument(
         "--n-jobs",
         type=_jobs,
         default=None,
         metavar="N",
-        help="threads (default 1; -1 for all cores); the values do not depend on it",
+        help="number of threads (default 1; -1 for all cores); the values do not depend on it",
     )
     _add_model(parser)
     parser.set_defaults(run=_loo)
 
 
 def _loo(arguments: argparse.Namespace) -> int:
-    """Run `bayes-svm loo`; everything that can be refused at once is, before the fit."""
+    """Run `bayes-svm loo`. Mistakes that can be found without the fit are reported before it."""
     from . import data
     from .loo_table import check_partial, complete_of, partial_of, write_loo
-    from .record import Settings
 
     output = Path(arguments.output)
     for path in (output, partial_of(output), complete_of(output)):
         _check_output(path, arguments.data)
-    if output.exists() and not output.is_file():  # a device, which would be replaced by a file
+    # Anything else, such as a device, would be replaced by a file.
+    if output.exists() and not output.is_file():
         raise InputError(f"{str(output)!r} is not a regular file; give --output a file name")
     check_partial(output, arguments.resume)
-    settings = Settings(arguments.C, arguments.kernel, arguments.gamma, arguments.impute)
+    settings = _settings(arguments)
     try:
         with _bar() as show:
             show("reading the table", 0, 1)
@@ -160,18 +188,18 @@ def _loo(arguments: argparse.Namespace) -> int:
             raise
         kept = str(partial_of(output))
         raise KeyboardInterrupt(
-            f"interrupted; finished values are in {kept!r}: the same command with --resume goes on"
+            f"interrupted; finished values are in {kept!r}: repeat the command with --resume to continue"
         ) from None
     _say(summary + f"Written: {output}\n", sys.stdout)
     return 0
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    """Run `bayes-svm report`; everything that can be refused at once is, before the fit."""
+    """Run `bayes-svm report`. Mistakes that can be found without the fit are reported before it."""
     from . import data, render
 
     if (arguments.data is None) != (arguments.target is None):
-        raise InputError("give both a CSV file and --target COL, or neither for the embedded data")
+        raise InputError("give both a CSV file and --target COL, or neither to use the breast cancer data")
     form = arguments.format or ("json" if (arguments.output or "").lower().endswith(".json") else "html")
     output = Path(arguments.output or f"bayes-svm-report.{form}")
     _check_output(output, arguments.data)
@@ -185,11 +213,14 @@ def _report(arguments: argparse.Namespace) -> int:
             table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
         from .aims import Aims
         from .content import make_report
-        from .record import Settings
 
-        aims = Aims(arguments.precision, arguments.recall, arguments.cost, arguments.max_risk)
-        settings = Settings(arguments.C, arguments.kernel, arguments.gamma, arguments.impute, aims)
-        report = make_report(table, settings, step)
+        aims = Aims(
+            precision=arguments.precision,
+            recall=arguments.recall,
+            cost=arguments.cost,
+            max_risk=arguments.max_risk,
+        )
+        report = make_report(table, _settings(arguments, aims=aims), step)
         step("writing the report")
         page = render.to_json(report) if form == "json" else render.to_html(report, _version())
         try:
@@ -200,8 +231,21 @@ def _report(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _settings(arguments: argparse.Namespace, **more: Any) -> Any:
+    """The options of the model as `Settings`."""
+    from .record import Settings
+
+    return Settings(
+        C=arguments.C,
+        kernel=arguments.kernel,
+        gamma=arguments.gamma,
+        impute=arguments.impute,
+        **more,
+    )
+
+
 def _check_output(output: Path, source: str | None) -> None:
-    """Refuse a place that cannot be written, before any work; and the input itself."""
+    """Raise InputError if the output cannot be written, or is the input itself."""
     folder = output.parent
     try:
         if not folder.is_dir():
@@ -209,7 +253,8 @@ def _check_output(output: Path, source: str | None) -> None:
         if output.is_dir():
             raise InputError(f"{str(output)!r} is a directory; give --output a file name")
         writable = os.access(output if output.exists() else folder, os.W_OK)
-    except OSError as err:  # a name that is too long, for one
+    except OSError as err:
+        # For instance, the name may be too long.
         raise _not_written(output, err.strerror) from None
     if not writable:
         raise _not_written(output, "permission denied")
@@ -224,13 +269,14 @@ def _not_written(output: Path, reason: str | None) -> InputError:
 def _same_file(one: str | Path, other: str | Path) -> bool:
     try:
         return os.path.samefile(one, other)
-    except OSError:  # one of them does not exist
+    except OSError:
+        # One of them does not exist.
         return False
 
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call before each of some steps."""
+    """Yield a function that is called with the name of each step before it starts."""
     with _bar() as show:
         done = itertools.count()
         yield lambda name: show(name, next(done), total)
@@ -238,7 +284,7 @@ def _progress(total: int) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a function that shows what is done next and how much of all is; on a terminal only."""
+    """Yield a function that shows the next step, and how much is done of how much; on a terminal only."""
     tqdm = _tqdm() if sys.stderr.isatty() else None
     if tqdm is None:
         yield lambda name, done, total: None
@@ -256,7 +302,8 @@ def _bar() -> Iterator[Callable[[str, int, int], None]]:
 def _tqdm() -> Any:
     try:
         from tqdm import tqdm
-    except ModuleNotFoundError:  # the bar is a nicety: the JSON report works without the extra
+    except ModuleNotFoundError:
+        # Only the progress bar needs tqdm, and the command works without it.
         return None
     return tqdm
 
@@ -267,7 +314,7 @@ def _jobs(text: str) -> int:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
     if value == 0:
-        raise argparse.ArgumentTypeError("0 threads do nothing: give 1 or more, or -1 for all")
+        raise argparse.ArgumentTypeError("0 threads do nothing: give 1 or more, or -1 for all cores")
     return value
 
 
@@ -289,10 +336,10 @@ def _share(text: str) -> float:
 
 
 def _costs(text: str) -> tuple[float, float]:
-    """``fp=1,fn=5`` as (1.0, 5.0)."""
+    """Parse "fp=1,fn=5" as (1.0, 5.0)."""
     parts = dict(part.partition("=")[::2] for part in text.split(","))
     if set(parts) != {"fp", "fn"}:
-        raise argparse.ArgumentTypeError(f"{text!r} does not read fp=NUMBER,fn=NUMBER")
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form fp=NUMBER,fn=NUMBER")
     return _positive(parts["fp"]), _positive(parts["fn"])
 
 
@@ -310,11 +357,11 @@ def _version() -> str:
 
 
 def _say(text: str, stream: TextIO) -> None:
-    """Write text in the stream's own encoding, whatever the data hold; a closed pipe is no error."""
+    """Write a text with "?" for characters that the stream cannot encode; a closed pipe is no error."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         stream.write(text.encode(encoding, "replace").decode(encoding))
         stream.flush()
     except BrokenPipeError:
-        # The interpreter flushes once more at exit, which must find something open.
+        # The interpreter flushes the stream once more at exit, which fails on a closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,7 +1,8 @@
-"""Computing a report: fit once, and read every number off that one fit."""
+"""Computing a report: one fit, from which all its numbers come."""
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,41 +12,63 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
-from statsmodels.stats.proportion import proportion_confint
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
-from bayes_svm.metrics.confusion import Confusion
+from bayes_svm.metrics.confusion import MEASURES, Confusion
+from bayes_svm.metrics.intervals import proportion_interval
 
 from . import measures
 from .aims import check_aims, decision_for, rejection_for
 from .data import Table, feature_transformer
 from .errors import InputError
-from .record import ClassCount, Estimate, Machine, Model, Performance, Report, Settings, Source, Surprise
+from .record import (
+    ClassCount,
+    MachineRecord,
+    Model,
+    Performance,
+    Report,
+    Settings,
+    Source,
+    Surprise,
+    ValueWithInterval,
+)
+from .text import one_line
 
 __all__ = ["as_notes", "features_of", "make_report", "memory_advice", "refusals"]
 
-STANDARD_ERRORS = 3.0  # beyond which two estimates of one error differ
-METRICS = ("error", "recall", "precision", "f1")
+# Two estimates of one error differ if they are further apart than this number of standard errors.
+STANDARD_ERRORS = 3.0
+# Number of surprising rows shown.
 N_SURPRISING = 10
+# Number of columns shown of each of them.
 N_VALUES = 4
 
 
 def make_report(table: Table, settings: Settings, step: Callable[[str], None] = lambda name: None) -> Report:
-    """Fit `BayesSVC` on the table and read the report's numbers off that one fit.
+    """Fit `BayesSVC` to the table, and compute the report from that one fit.
 
     Parameters
     ----------
     table : Table
+        The data.
     settings : Settings
+        What the user chose.
     step : callable
         Called with the name of each step before it starts, for a progress bar.
+
+    Returns
+    -------
+    Report
+        Everything that the report shows.
 
     Raises
     ------
     InputError
-        If the fit refuses the data, or it does not fit into memory.
+        If the model cannot be fitted to the data, if memory runs out, or if a threshold is asked for
+        and there are more than two classes.
     """
     check_aims(settings.aims, len(np.unique(table.labels)))
     notes = list(table.notes)
@@ -67,49 +90,73 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
     confidence = probability[np.arange(len(labels)), predicted]
     shown = [1] if binary else range(len(classes))
     return Report(
-        Source(table.name, table.target, len(labels), table.frame.shape[1], tuple(dict.fromkeys(notes))),
-        _model(clf, features, labels, settings, left_out.status, seconds),
-        names[1] if binary else None,
-        replace(_row("left out", left_out.confusions), error=_share(int(wrong.sum()), len(wrong))),
-        ()
+        source=Source(
+            name=table.name,
+            target=table.target,
+            n_rows=len(labels),
+            n_columns=table.frame.shape[1],
+            notes=tuple(dict.fromkeys(notes)),
+        ),
+        model=_model(clf, features, labels, settings, seconds),
+        positive=names[1] if binary else None,
+        performance=replace(
+            _row("left out", left_out.confusions), error=_share(int(wrong.sum()), len(wrong))
+        ),
+        per_class=()
         if binary
         else tuple(_row(name, (one,)) for name, one in zip(names, left_out.confusions, strict=True)),
-        papers,
-        measures.reliability(
-            *((probability[:, 1], labels == classes[1]) if binary else (confidence, ~wrong))
+        papers=papers,
+        reliability=measures.reliability(probability[:, 1], labels == classes[1])
+        if binary
+        else measures.reliability(confidence, ~wrong),
+        scores=measures.scores(labels, classes, probability),
+        thresholds=tuple(
+            measures.threshold_points(names[k], labels == classes[k], probability[:, k]) for k in shown
         ),
-        measures.scores(labels, classes, probability),
-        tuple(measures.threshold_curve(names[k], labels == classes[k], probability[:, k]) for k in shown),
-        measures.risk_coverage(confidence, wrong),
-        _surprising(table, classes, probability),
-        decision_for(settings.aims, labels, classes, probability),
-        rejection_for(settings.aims, confidence, wrong),
+        risk_coverage=measures.risk_coverage_points(confidence, wrong),
+        surprising=_surprising(table, classes, probability),
+        decision=decision_for(settings.aims, labels, classes, probability),
+        rejection=rejection_for(settings.aims, confidence, wrong),
     )
 
 
 @contextmanager
 def as_notes(notes: list[str]) -> Iterator[None]:
-    """Collect warnings meant for users as notes of the report, one line each."""
+    """Append warnings that are meant for users to the notes, one line each."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore")  # deprecations are for developers
+        # Other warnings, such as deprecations, are for developers.
+        warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("always", RuntimeWarning)
         yield
-    notes.extend(" ".join(str(one.message).split()) for one in caught)
+    notes.extend(one_line(one.message) for one in caught)
 
 
 @contextmanager
 def memory_advice(n: int) -> Iterator[None]:
-    """Turn a MemoryError into one line that says what to do."""
+    """Turn a MemoryError into an InputError that says what to do."""
     try:
         yield
     except MemoryError as err:
         advice = f"{n} rows need about {8e-9 * n * n:.1f} GB per kernel matrix; use fewer rows"
-        raise InputError(" ".join(str(err).split()) or f"not enough memory: {advice}") from None
+        raise InputError(one_line(err) or f"not enough memory: {advice}") from None
 
 
 def features_of(table: Table, settings: Settings) -> np.ndarray:
-    """The table's features as a matrix of floats: numbers standardised, categories one-hot."""
+    """Turn the table's features into numbers: numeric columns are standardised, others one-hot encoded.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    settings : Settings
+        What the user chose.
+
+    Returns
+    -------
+    ndarray of shape (n, n_features)
+        The features.
+    """
     features = feature_transformer(table.frame, impute=settings.impute).fit_transform(table.frame)
     return np.ascontiguousarray(features, dtype=float)
 
@@ -122,17 +169,17 @@ def _fitted(features: np.ndarray, labels: np.ndarray, settings: Settings) -> Any
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn a refusal of the data by the model into one line."""
+    """Turn a ValueError of the model into an InputError of one line."""
     try:
         yield
     except InputError:
         raise
     except ValueError as err:
-        raise InputError(f"the model could not be fitted: {' '.join(str(err).split())}") from err
+        raise InputError(f"the model could not be fitted: {one_line(err)}") from err
 
 
 def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]) -> tuple[Performance, ...]:
-    """What the estimators of the literature say of the signs of the decision values."""
+    """Estimates of the literature; they judge the signs of the decision values."""
     rows, classes = leave_one_out(clf, features, labels), clf.classes_
     values = np.asarray(rows.train_decision_values).reshape(len(labels), -1)
     positives = classes[1:] if len(classes) == 2 else classes
@@ -149,85 +196,94 @@ def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]
 
 
 def _disagreement(clf: Any, rows: Any) -> list[str]:
-    """A note where single rows left out tell another error of the same machine than strata do."""
+    """A note if the machine's error is different with single rows left out and with strata left out."""
     wrong_alone = rows.predicted != rows.y
     values = np.asarray(clf.left_out_decision_values_)
     decided = values > 0 if values.ndim == 1 else values.argmax(axis=1)
     wrong_together = decided != rows.y
     changed = np.count_nonzero(wrong_alone != wrong_together)
     difference = np.count_nonzero(wrong_alone) - np.count_nonzero(wrong_together)
-    if abs(difference) <= STANDARD_ERRORS * np.sqrt(changed):  # of a difference of paired counts
+    # The root is the standard error of the difference between paired counts.
+    if abs(difference) <= STANDARD_ERRORS * np.sqrt(changed):
         return []
     return [
         f"With single rows left out {100 * wrong_alone.mean():.1f} % of the signs of the decision value are "
-        f"wrong, with strata {100 * wrong_together.mean():.1f} %: leaving a row out makes its class rarer, "
-        "which here counts for more than what the columns say. Strata keep the class ratio; trust them."
+        f"wrong, with strata left out {100 * wrong_together.mean():.1f} %. Leaving a row out makes its class "
+        "rarer, and here this matters more than the columns. Strata keep the class ratio; trust them."
     ]
 
 
 def _row(name: str, confusions: tuple[Any, ...]) -> Performance:
-    """One confusion with its intervals, or the mean over the classes, for which there is no interval."""
-    if len(confusions) > 1:
-        means = (np.mean([np.nan_to_num(_value(one, metric)) for one in confusions]) for metric in METRICS)
-        return Performance(name, *(Estimate(float(mean)) for mean in means))
-    one = confusions[0]
-    values = {metric: _value(one, metric) for metric in METRICS}
-    return Performance(
-        name,
-        *(Estimate(v, *one.interval(m)) if np.isfinite(v) else Estimate(v) for m, v in values.items()),
-    )
+    """One confusion with its intervals, or the averages over the classes, which have no intervals."""
+    if len(confusions) == 1:
+        return Performance(
+            name=name, **{measure: _with_interval(confusions[0], measure) for measure in MEASURES}
+        )
+    means = {
+        measure: float(np.mean([np.nan_to_num(_value(one, measure)) for one in confusions]))
+        for measure in MEASURES
+    }
+    return Performance(name=name, **{measure: ValueWithInterval(mean) for measure, mean in means.items()})
 
 
-def _value(confusion: Any, metric: str) -> float:
-    """Return the metric, or NaN where it is 0/0, as is the precision of a class that is never predicted."""
+def _with_interval(confusion: Any, measure: str) -> ValueWithInterval:
+    value = _value(confusion, measure)
+    if math.isnan(value):
+        return ValueWithInterval(value)
+    return ValueWithInterval(value, *confusion.interval(measure))
+
+
+def _value(confusion: Any, measure: str) -> float:
+    """The measure, or NaN if it is 0/0, as is the precision of a class that is never predicted."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", UndefinedMetricWarning)
         try:
-            return float(getattr(confusion, metric))
+            return float(getattr(confusion, measure))
         except UndefinedMetricWarning:
-            return float("nan")
+            return math.nan
 
 
-def _share(count: int, n: int) -> Estimate:
-    low, high = proportion_confint(count, n, alpha=0.05, method="wilson")
-    return Estimate(count / n, float(low), float(high))
+def _share(count: int, n: int) -> ValueWithInterval:
+    """The share ``count / n`` with its Wilson interval."""
+    low, high = proportion_interval(count, n)
+    return ValueWithInterval(count / n, float(low), float(high))
 
 
-def _model(
-    clf: Any, features: np.ndarray, labels: np.ndarray, settings: Settings, status: Any, seconds: float
-) -> Model:
+def _model(clf: Any, features: np.ndarray, labels: np.ndarray, settings: Settings, seconds: float) -> Model:
+    """The record of the fitted model."""
     classes, counts = np.unique(labels, return_counts=True)
     names = [str(label) for label in classes]
     solutions = clf.solution_ if isinstance(clf.solution_, list | tuple) else [clf.solution_]
     machines = tuple(
-        Machine(
-            label,
-            int(s.n_free),
-            int(s.n_bounded),
-            float(s.kkt_residual),
-            float(s.relative_gap),
-            bool(s.exact),
-            s.reason,
+        MachineRecord(
+            label=label,
+            n_free=int(solution.n_free),
+            n_bounded=int(solution.n_bounded),
+            kkt_residual=float(solution.kkt_residual),
+            relative_gap=float(solution.relative_gap),
+            exact=bool(solution.exact),
+            reason=solution.reason,
         )
-        for label, s in zip(names if len(solutions) > 1 else names[1:], solutions, strict=True)
+        for label, solution in zip(names if len(solutions) > 1 else names[1:], solutions, strict=True)
     )
-    found, times = np.unique(np.asarray(status).astype(str), return_counts=True)
-    linear = settings.kernel == "linear"
+    statuses, times = np.unique(np.asarray(clf.left_out_.status).astype(str), return_counts=True)
+    takes_gamma = Kernel(settings.kernel).takes_gamma
     return Model(
-        settings.kernel,
-        float(settings.C),
-        None if linear else settings.gamma,
-        None if linear else _gamma_value(features, settings.gamma),
-        features.shape[1],
-        tuple(ClassCount(name, int(n)) for name, n in zip(names, counts, strict=True)),
-        len(clf.support_),
-        machines,
-        dict(zip(found.tolist(), times.tolist(), strict=True)),
-        seconds,
+        kernel=settings.kernel,
+        C=float(settings.C),
+        gamma=settings.gamma if takes_gamma else None,
+        gamma_value=_gamma_value(features, settings.gamma) if takes_gamma else None,
+        n_features=features.shape[1],
+        classes=tuple(ClassCount(name, int(n)) for name, n in zip(names, counts, strict=True)),
+        n_support=len(clf.support_),
+        machines=machines,
+        statuses=dict(zip(statuses.tolist(), times.tolist(), strict=True)),
+        seconds=seconds,
     )
 
 
 def _gamma_value(features: np.ndarray, gamma: str | float) -> float:
+    """The number that scikit-learn uses for gamma."""
     if not isinstance(gamma, str):
         return float(gamma)
     variance = features.var() if gamma == "scale" else 1.0
@@ -235,17 +291,18 @@ def _gamma_value(features: np.ndarray, gamma: str | float) -> float:
 
 
 def _surprising(table: Table, classes: np.ndarray, probability: np.ndarray) -> tuple[Surprise, ...]:
+    """The rows whose own labels are least probable."""
     own = probability[np.arange(len(table.labels)), np.searchsorted(classes, table.labels)]
     predicted = probability.argmax(axis=1)
     columns = table.frame.iloc[:, :N_VALUES]
     return tuple(
         Surprise(
-            int(i) + 1,
-            str(table.labels[i]),
-            float(own[i]),
-            str(classes[predicted[i]]),
-            float(probability[i, predicted[i]]),
-            {str(name): columns[name].iloc[i] for name in columns},
+            row=int(i) + 1,
+            label=str(table.labels[i]),
+            probability=float(own[i]),
+            predicted=str(classes[predicted[i]]),
+            predicted_probability=float(probability[i, predicted[i]]),
+            values={str(name): columns[name].iloc[i] for name in columns},
         )
         for i in np.argsort(own, kind="stable")[:N_SURPRISING]
     )

@@ -1,4 +1,4 @@
-"""Reading a table from the user: the file, its target column, its features, and what is wrong with them."""
+"""Reading a table from the user, and checking its file, target column and features."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import InputError
+from .text import one_line, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Table", "breast_cancer_table", "feature_transformer", "needs", "read_table"]
 
-# One SVM is trained per class, and a page with more classes than this is not read by anyone.
+# Largest number of classes. One SVM is trained per class, and nobody reads a page with more of them.
 MAX_CLASSES = 50
-# The square of a larger number overflows, and the column's variance with it.
+# Largest number in a column. The squares of much larger ones overflow, and so does the variance.
 HUGE = 1e150
-# A text column with more different values than this is more often an identifier than a category.
+# A text column with more distinct values than this is more often an identifier than a category.
 MANY_CATEGORIES = 50
 
 
@@ -33,7 +34,7 @@ MANY_CATEGORIES = 50
 class Table:
     """Features and labels of one data set, checked.
 
-    Attributes
+    Parameters
     ----------
     name : str
         File name, or the name of the embedded data set.
@@ -44,7 +45,7 @@ class Table:
     labels : ndarray of shape (n,)
         Class of each row, integers or strings.
     notes : tuple of str
-        What the user should know about how the columns were read.
+        What the user should know about the way the columns were read.
     """
 
     name: str
@@ -55,7 +56,23 @@ class Table:
 
 
 def needs(module: str) -> Any:
-    """Import an optional dependency of the command, or say how to install it."""
+    """Import an optional dependency of the command.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module.
+
+    Returns
+    -------
+    module
+        The module, loaded.
+
+    Raises
+    ------
+    InputError
+        If it is not installed; the message says how to install it.
+    """
     import importlib
 
     try:
@@ -82,16 +99,22 @@ def read_table(path: str | Path, target: str, *, impute: bool = False) -> Table:
     Parameters
     ----------
     path : str or Path
+        The file.
     target : str
-        Column with the labels; all others are features.
+        Name of the column with the labels. All other columns are features.
     impute : bool
-        Accept missing feature values (`feature_transformer` fills them in); columns without any
-        value are then left out, with a note.
+        Whether missing feature values are accepted, for `feature_transformer` to fill in. Columns
+        without any value are then left out, with a note.
+
+    Returns
+    -------
+    Table
+        The features and labels.
 
     Raises
     ------
     InputError
-        With one line that says what to do, for anything wrong with the file or its columns.
+        If anything is wrong with the file or its columns; the message says what to do.
     """
     needs("pandas")
     path = Path(path)
@@ -100,16 +123,28 @@ def read_table(path: str | Path, target: str, *, impute: bool = False) -> Table:
         raise InputError(_no_such_column(target, list(frame.columns), path.name))
     labels = _labels(frame[target], target)
     frame, notes = _features(frame.drop(columns=target), target, impute)
-    # A file name may hold bytes that are no text; a report must still be writable as UTF-8.
+    # A file name may contain bytes that are not UTF-8, which the report is.
     name = path.name.encode("utf-8", "replace").decode("utf-8")
     return Table(name, target, frame, labels, tuple(notes))
 
 
 def feature_transformer(frame: pd.DataFrame, *, impute: bool = False) -> Any:
-    """Return the unfitted ColumnTransformer that turns `frame` into a dense matrix of floats.
+    """Return an unfitted ColumnTransformer that turns a frame into a dense matrix of floats.
 
-    Numeric columns are standardised and the others one-hot encoded; with `impute` missing values are first
-    replaced by the median or the most frequent value of their column.
+    Numeric columns are standardised, and the others are one-hot encoded.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The columns.
+    impute : bool
+        Whether to fill missing values in first: with the median of a numeric column, and with the most
+        frequent value of any other.
+
+    Returns
+    -------
+    ColumnTransformer
+        The transformer.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
@@ -129,7 +164,7 @@ def feature_transformer(frame: pd.DataFrame, *, impute: bool = False) -> Any:
 
 
 def _text(path: Path) -> str:
-    """Return the file's text, unpacked if it is gzip (told by its first bytes, not by its name)."""
+    """Return the file's text. A gzip file, which its first two bytes show, is unpacked."""
     try:
         raw = path.read_bytes()
         if raw[:2] == b"\x1f\x8b":
@@ -143,13 +178,13 @@ def _text(path: Path) -> str:
     except (OSError, ValueError) as err:
         raise InputError(f"cannot read {str(path)!r}: {getattr(err, 'strerror', None) or err}") from None
     if b"\0" in raw:
-        raise InputError(f"{path.name!r} is not a CSV file in UTF-8 (it holds binary data); export it as CSV")
+        raise InputError(f"{path.name!r} contains binary data and is not a CSV file; export it as UTF-8 CSV")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as err:
         line = raw.count(b"\n", 0, err.start) + 1
         raise InputError(
-            f"{path.name!r} is not UTF-8 (first at line {line}); save it as a UTF-8 CSV"
+            f"{path.name!r} is not UTF-8 (the first invalid byte is in line {line}); save it as a UTF-8 CSV"
         ) from None
     if not text.strip():
         raise InputError(f"{path.name!r} is empty; give a CSV file with a header and rows")
@@ -157,7 +192,7 @@ def _text(path: Path) -> str:
 
 
 def _parse(text: str, name: str) -> pd.DataFrame:
-    """Parse CSV text; every row must have the header's number of cells and every column its own name."""
+    """Parse CSV text. No row may have more cells than the header, and no two columns the same name."""
     import pandas as pd
 
     try:
@@ -165,8 +200,9 @@ def _parse(text: str, name: str) -> pd.DataFrame:
             0
         ]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # a column of several kinds is text
-            # index_col=False: rows longer than the header would otherwise silently move the columns.
+            # A column of mixed types is turned into text later.
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+            # Without index_col=False, rows longer than the header would silently shift the columns.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(io.StringIO(text), index_col=False)
     except pd.errors.ParserWarning:
@@ -182,7 +218,7 @@ def _parse(text: str, name: str) -> pd.DataFrame:
 
 
 def _parser_advice(reason: str) -> str:
-    reason = " ".join(reason.replace("Error tokenizing data. C error:", "").split())
+    reason = one_line(reason.replace("Error tokenizing data. C error:", ""))
     if "EOF inside string" in reason:
         return f"a quotation mark is not closed ({reason}); close it"
     return f"{reason}; check its commas and quotation marks"
@@ -198,7 +234,7 @@ def _no_such_column(target: str, columns: list[str], name: str) -> str:
 
 
 def _labels(column: pd.Series, target: str) -> np.ndarray:
-    """Return the classes as integers or strings; refuse what no classifier can learn from."""
+    """Return the labels as integers or strings; raise InputError if they are not classes."""
     import pandas as pd
 
     missing = np.flatnonzero(column.isna().to_numpy())
@@ -243,15 +279,16 @@ def _check_classes(labels: np.ndarray, target: str) -> None:
 
 
 def _features(frame: pd.DataFrame, target: str, impute: bool) -> tuple[pd.DataFrame, list[str]]:
-    """Check the feature columns; return them with text as strings, and notes on what was done."""
+    """Check the feature columns; return them with text as strings, and notes on what was changed."""
     notes: list[str] = []
     if frame.shape[1] == 0:
-        raise InputError(f"the file has no column beside the target {_short(target)}; add feature columns")
+        raise InputError(f"the file has no column besides the target {_short(target)}; add feature columns")
     numeric = _numeric_columns(frame)
     huge = {name: int((np.abs(frame[name].to_numpy(dtype=float)) > HUGE).sum()) for name in numeric}
     if any(huge.values()):
         raise InputError(
-            f"infinite numbers, or beyond {HUGE:g}, in {_counted(huge)}; replace them or remove the rows"
+            f"numbers that are infinite or beyond {HUGE:g} in {_counted(huge)}; replace them, or remove the "
+            "rows"
         )
     missing = {name: int(frame[name].isna().sum()) for name in frame.columns}
     if any(missing.values()) and not impute:
@@ -268,13 +305,13 @@ def _features(frame: pd.DataFrame, target: str, impute: bool) -> tuple[pd.DataFr
     if any(missing.values()):
         filled = sum(count for name, count in missing.items() if name not in empty)
         notes.append(
-            f"{filled} missing values were filled in with their column's median or most frequent value."
+            f"Missing values filled in with the median or most frequent value of their column: {filled}."
         )
     return _text_as_strings(frame, notes), notes
 
 
 def _text_as_strings(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Make every non-numeric value a string (the encoder refuses mixed types), missing ones NaN."""
+    """Turn every value of a non-numeric column into a string or NaN; the encoder refuses mixed types."""
     frame = frame.copy()
     numeric = set(_numeric_columns(frame))
     for name in [column for column in frame.columns if column not in numeric]:
@@ -286,7 +323,7 @@ def _text_as_strings(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         if different > MANY_CATEGORIES:
             notes.append(
                 f"Column {_short(name)} was read as text with {different} different values: if it is an "
-                "identifier remove it, if it is a number look for stray marks in it."
+                "identifier, remove it; if it is a number, look for stray characters in it."
             )
     return frame
 
@@ -303,8 +340,7 @@ def _numeric_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def _short(name: object, limit: int = 60) -> str:
-    text = str(name)
-    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+    return repr(shortened(str(name), limit))
 
 
 def _listed(names: list[str], limit: int = 5) -> str:

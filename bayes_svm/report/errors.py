@@ -1,7 +1,7 @@
-"""Mistakes of whoever gives the command."""
+"""Mistakes of the user."""
 
 __all__ = ["InputError"]
 
 
 class InputError(ValueError):
-    """A mistake in what the user gave; its message is one line that says what to do."""
+    """A mistake of the user; the message is one line that says what to do."""

@@ -1,4 +1,4 @@
-"""The rows of a table left out, as a CSV file: what the command `bayes-svm loo` writes."""
+"""The CSV file of left-out values that the command `bayes-svm loo` writes."""
 
 from __future__ import annotations
 
@@ -25,25 +25,33 @@ __all__ = ["check_partial", "complete_of", "partial_of", "write_loo"]
 
 
 def partial_of(output: Path) -> Path:
-    """The file that keeps finished values while the command runs."""
+    """Name of the file that keeps finished values while the command runs."""
     return output.with_name(output.name + ".partial")
 
 
 def complete_of(output: Path) -> Path:
-    """The file that becomes the output once it is complete."""
+    """Name of the file that is renamed to the output once it is complete."""
     return output.with_name(output.name + ".partial.csv")
 
 
 def check_partial(output: Path, resume: bool) -> None:
-    """Refuse to write over what an interrupted run has left.
+    """Make sure that the values of an interrupted run are not overwritten.
+
+    Parameters
+    ----------
+    output : Path
+        The file to write.
+    resume : bool
+        Whether the user asked to continue an interrupted run.
 
     Raises
     ------
     InputError
+        If there is an interrupted run that the user did not ask to continue.
     """
     if partial_of(output).exists() and not resume:
         raise InputError(
-            f"an interrupted run left {str(partial_of(output))!r}: add --resume to go on, or delete it to "
+            f"an interrupted run left {str(partial_of(output))!r}: add --resume to continue, or delete it to "
             "start over"
         )
 
@@ -57,27 +65,36 @@ def write_loo(
     n_jobs: int | None = None,
     show: Callable[[str, int, int], None] = lambda name, done, total: None,
 ) -> str:
-    """Leave out every row, a stratum at a time, and write the CSV; return lines that say what was found.
+    """Leave out every row, one stratum at a time, and write the CSV file.
 
-    Values already in the partial file are not computed again, and the CSV is the same, byte for
-    byte, as that of a run without interruption.
+    Values that are in the partial file already are not computed again. The CSV file is the same, byte
+    for byte, as that of a run without interruption.
 
     Parameters
     ----------
     table : Table
+        The data.
     settings : Settings
+        What the user chose.
     output : Path
+        The file to write.
     version : str
-        Of the package, which the partial file must come from too.
+        Version of the package. The partial file must be from the same version.
     n_jobs : int, optional
+        Number of threads.
     show : callable
-        Called with the name of what is done next, the number of values known and that of all.
+        Called with the name of the next step, the number of values known and the number of all.
+
+    Returns
+    -------
+    str
+        A summary and the notes, one line each.
 
     Raises
     ------
     InputError
-        If the data are refused, do not fit into memory, or are not those of the partial file; if
-        the disk fails.
+        If the model cannot be fitted to the data, if memory runs out, if the partial file is from
+        another run, or if a file cannot be written.
     """
     notes = list(table.notes)
     with as_notes(notes), memory_advice(len(table.labels)), refusals():
@@ -101,7 +118,7 @@ def write_loo(
 
 
 def _fingerprint(features: np.ndarray, labels: np.ndarray, settings: Settings, version: str) -> str:
-    """SHA-256 of everything that the values depend on."""
+    """SHA-256 hash of everything that the values depend on."""
     digest = hashlib.sha256(np.ascontiguousarray(features).tobytes())
     digest.update(json.dumps([labels.tolist(), list(features.shape), repr(settings), version]).encode())
     return digest.hexdigest()
@@ -124,7 +141,7 @@ class _Shown:
 
 
 def _csv(clf: Any, labels: np.ndarray) -> str:
-    """The table: row, label, values, probabilities, what is predicted, status."""
+    """The text of the CSV file."""
     left_out, names = clf.left_out_, [str(name) for name in clf.classes_]
     binary = len(names) == 2
     columns: dict[str, Any] = {"row": np.arange(1, len(labels) + 1), "label": labels}
@@ -141,7 +158,7 @@ def _csv(clf: Any, labels: np.ndarray) -> str:
     status = left_out.status.reshape(len(labels), -1)
     columns.update({f"status{ending}": status[:, k] for k, ending in enumerate(endings)})
     text = io.StringIO()
-    # Python's writer quotes a carriage return only where lines end with one; readers end lines there.
+    # Readers end a line at a carriage return, but Python's writer does not quote a text that contains one.
     returns = any("\r" in name for name in names)
     writer = csv.writer(
         text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL

@@ -1,32 +1,55 @@
-"""What left-out probabilities are worth: plain arrays in, frozen results out."""
+"""How good left-out probabilities are, from plain arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import log_loss, precision_recall_curve
-from statsmodels.stats.proportion import proportion_confint
+from sklearn.metrics import log_loss
+
+from bayes_svm.metrics.intervals import proportion_interval
+from bayes_svm.metrics.risk_coverage import risk_coverage_curve
+from bayes_svm.metrics.threshold_curve import ThresholdCurve
 
 __all__ = [
     "Bin",
     "Reliability",
-    "RiskCoverage",
+    "RiskCoveragePoints",
     "Scores",
-    "ThresholdCurve",
+    "ThresholdPoints",
     "reliability",
-    "risk_coverage",
+    "risk_coverage_points",
     "scores",
-    "threshold_curve",
+    "threshold_points",
 ]
 
-# A page needs no more points on a curve than it has pixels; the curve's two ends are always kept.
+# Largest number of points of a curve: more cannot be told apart on a page. The two ends are always kept.
 MAX_POINTS = 201
 
 
 @dataclass(frozen=True)
 class Bin:
-    """One bin of a reliability diagram: `observed` of its `n` rows with a Clopper-Pearson interval."""
+    """One bin of a reliability diagram.
+
+    Parameters
+    ----------
+    lower : float
+        Lower end of the bin.
+    upper : float
+        Upper end of the bin.
+    n : int
+        Number of rows.
+    hits : int
+        Number of rows whose prediction came true.
+    predicted : float
+        Mean of the probabilities.
+    observed : float
+        Share of the rows whose prediction came true.
+    low : float
+        Lower end of the Clopper-Pearson interval of `observed`.
+    high : float
+        Upper end of that interval.
+    """
 
     lower: float
     upper: float
@@ -40,7 +63,15 @@ class Bin:
 
 @dataclass(frozen=True)
 class Reliability:
-    """Non-empty bins, and for how many the mean prediction lies within the interval."""
+    """A reliability diagram.
+
+    Parameters
+    ----------
+    bins : tuple of Bin
+        The bins that are not empty.
+    n_agreeing : int
+        Number of bins whose mean prediction lies within their interval.
+    """
 
     bins: tuple[Bin, ...]
     n_agreeing: int
@@ -48,10 +79,21 @@ class Reliability:
 
 @dataclass(frozen=True)
 class Scores:
-    """Log loss and Brier score (smaller is better) of the probabilities and of the base rates.
+    """Log loss and Brier score of the probabilities and of the base rates; smaller is better.
 
-    The Brier score follows scikit-learn: (p - y)^2 of the positive class for two classes, the sum of the
-    squares over all classes for more.
+    The Brier score follows scikit-learn. For two classes it is the mean of (p - y)^2 for the positive
+    class, for more the mean of the sum of the squares over all classes.
+
+    Parameters
+    ----------
+    log_loss : float
+        Log loss of the probabilities.
+    brier : float
+        Brier score of the probabilities.
+    base_log_loss : float
+        Log loss of always predicting the frequency of each class.
+    base_brier : float
+        Brier score of always predicting the frequency of each class.
     """
 
     log_loss: float
@@ -61,8 +103,20 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class ThresholdCurve:
-    """Precision and recall of "label this class if its probability is at least the threshold"."""
+class ThresholdPoints:
+    """Precision and recall if a row is given a label once its probability reaches a threshold.
+
+    Parameters
+    ----------
+    label : str
+        The label.
+    thresholds : tuple of float
+        Thresholds of the probability, increasing.
+    precision : tuple of float
+        Precision at each threshold.
+    recall : tuple of float
+        Recall at each threshold.
+    """
 
     label: str
     thresholds: tuple[float, ...]
@@ -71,17 +125,19 @@ class ThresholdCurve:
 
 
 @dataclass(frozen=True)
-class RiskCoverage:
-    """Error rate among the rows kept when the least confident are rejected first.
+class RiskCoveragePoints:
+    """Error rate among the rows kept if the least confident rows are rejected first.
 
-    Attributes
+    Parameters
     ----------
     confidence : tuple of float
         Rows with at least this probability of their predicted class are kept.
-    coverage, risk : tuple of float
-        Share of rows kept, and error rate among them.
+    coverage : tuple of float
+        Share of the rows kept.
+    risk : tuple of float
+        Error rate among the rows kept.
     area : float
-        Mean over all rows of the risk at the point where the row is first kept.
+        Area under the curve of all points: the mean of the risk over all coverages.
     """
 
     confidence: tuple[float, ...]
@@ -90,7 +146,7 @@ class RiskCoverage:
     area: float
 
     def risk_at(self, coverage: float) -> tuple[float, float]:
-        """Return (coverage, risk) of the first point that keeps at least this share of the rows."""
+        """Return coverage and risk of the first point that keeps at least this share of the rows."""
         index = int(np.searchsorted(np.asarray(self.coverage), coverage - 1e-12))
         index = min(index, len(self.coverage) - 1)
         return self.coverage[index], self.risk[index]
@@ -99,7 +155,22 @@ class RiskCoverage:
 def reliability(probability: np.ndarray, outcome: np.ndarray, n_bins: int = 10) -> Reliability:
     """Compare probabilities with how often they came true, in bins of equal width.
 
-    Bins are closed on the left, and the last one on both sides. The intervals are Clopper-Pearson at 95 %.
+    A bin includes its lower end, the last one its upper end too. The intervals are Clopper-Pearson
+    intervals at 95 %.
+
+    Parameters
+    ----------
+    probability : ndarray of shape (n,)
+        Predicted probabilities.
+    outcome : ndarray of bool of shape (n,)
+        Whether each prediction came true.
+    n_bins : int
+        Number of bins, empty ones included.
+
+    Returns
+    -------
+    Reliability
+        The diagram.
     """
     edges = np.arange(n_bins + 1) / n_bins
     index = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, n_bins - 1)
@@ -107,73 +178,115 @@ def reliability(probability: np.ndarray, outcome: np.ndarray, n_bins: int = 10) 
     hits = np.bincount(index, weights=np.asarray(outcome, dtype=float), minlength=n_bins).astype(int)
     total = np.bincount(index, weights=probability, minlength=n_bins)
     used = np.flatnonzero(n)
-    low, high = proportion_confint(hits[used], n[used], alpha=0.05, method="beta")
+    low, high = proportion_interval(hits[used], n[used], interval="clopper-pearson")
     bins = tuple(
         Bin(
-            float(edges[b]),
-            float(edges[b + 1]),
-            int(n[b]),
-            int(hits[b]),
-            total[b] / n[b],
-            hits[b] / n[b],
-            lo,
-            hi,
+            lower=float(edges[b]),
+            upper=float(edges[b + 1]),
+            n=int(n[b]),
+            hits=int(hits[b]),
+            predicted=total[b] / n[b],
+            observed=hits[b] / n[b],
+            low=lowest,
+            high=highest,
         )
-        for b, lo, hi in zip(used, low.tolist(), high.tolist(), strict=True)
+        for b, lowest, highest in zip(used, low.tolist(), high.tolist(), strict=True)
     )
     return Reliability(bins, sum(one.low <= one.predicted <= one.high for one in bins))
 
 
 def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray) -> Scores:
-    """Score the probabilities, and beside them the constant prediction of each class's frequency."""
+    """Score the probabilities, and the frequencies of the classes as constant predictions.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Label of each row.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted.
+    probability : ndarray of shape (n, n_classes)
+        Predicted probabilities.
+
+    Returns
+    -------
+    Scores
+        The scores of both.
+    """
     truth = (labels[:, None] == classes[None, :]).astype(float)
     base = np.broadcast_to(truth.mean(axis=0), truth.shape)
     columns = slice(1, None) if len(classes) == 2 else slice(None)
 
     def brier(prediction: np.ndarray) -> float:
-        # Not sklearn.metrics.brier_score_loss: versions before 1.7 know two classes only.
+        # sklearn.metrics.brier_score_loss takes more than two classes only from version 1.7 on.
         return float(((prediction - truth)[:, columns] ** 2).sum(axis=1).mean())
 
     return Scores(
-        float(log_loss(labels, probability, labels=classes)),
-        brier(probability),
-        float(log_loss(labels, base, labels=classes)),
-        brier(base),
+        log_loss=float(log_loss(labels, probability, labels=classes)),
+        brier=brier(probability),
+        base_log_loss=float(log_loss(labels, base, labels=classes)),
+        base_brier=brier(base),
     )
 
 
-def threshold_curve(label: str, truth: np.ndarray, probability: np.ndarray) -> ThresholdCurve:
-    """Return precision and recall at the thresholds that occur, at most `MAX_POINTS` of them."""
-    precision, recall, thresholds = precision_recall_curve(truth, probability)
-    # The last pair (precision 1, recall 0) belongs to no threshold.
-    kept = _thinned(len(thresholds))
-    return ThresholdCurve(
-        label, tuple(thresholds[kept].tolist()), tuple(precision[kept].tolist()), tuple(recall[kept].tolist())
-    )
+def threshold_points(label: str, truth: np.ndarray, probability: np.ndarray) -> ThresholdPoints:
+    """Return precision and recall at no more than `MAX_POINTS` of the probabilities as thresholds.
 
+    Parameters
+    ----------
+    label : str
+        The label that the probabilities are for.
+    truth : ndarray of bool of shape (n,)
+        Whether each row has the label.
+    probability : ndarray of shape (n,)
+        Probability of the label.
 
-def risk_coverage(confidence: np.ndarray, wrong: np.ndarray) -> RiskCoverage:
-    """Return the risk-coverage curve; rows of equal confidence are kept or rejected together.
-
-    The area is exact; the curve is thinned to at most `MAX_POINTS` points.
+    Returns
+    -------
+    ThresholdPoints
+        The thresholds with precision and recall.
     """
-    order = np.argsort(-confidence, kind="stable")
-    ordered = confidence[order]
-    errors = np.cumsum(np.asarray(wrong, dtype=float)[order])
-    ends = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
-    kept = ends + 1
-    risk = errors[ends] / kept
-    area = float((risk * np.diff(kept, prepend=0)).sum() / len(ordered))
-    shown = _thinned(len(ends))
-    return RiskCoverage(
-        tuple(ordered[ends][shown].tolist()),
-        tuple((kept / len(ordered))[shown].tolist()),
-        tuple(risk[shown].tolist()),
-        area,
+    curve = ThresholdCurve.from_decision_values(truth, probability, np.ones(len(truth)))
+    # The last entry of the curve belongs to no threshold: there, no row is given the label.
+    shown = _thinned(len(curve.thresholds))
+    return ThresholdPoints(
+        label=label,
+        thresholds=tuple(curve.thresholds[shown].tolist()),
+        precision=tuple(curve.precision[shown].tolist()),
+        recall=tuple(curve.recall[shown].tolist()),
+    )
+
+
+def risk_coverage_points(confidence: np.ndarray, wrong: np.ndarray) -> RiskCoveragePoints:
+    """Return the risk-coverage curve at no more than `MAX_POINTS` points, and its exact area.
+
+    Rows of equal confidence are kept or rejected together.
+
+    Parameters
+    ----------
+    confidence : ndarray of shape (n,)
+        Probability of each row's predicted class.
+    wrong : ndarray of bool of shape (n,)
+        Whether each prediction is wrong.
+
+    Returns
+    -------
+    RiskCoveragePoints
+        The points and the area.
+    """
+    curve = risk_coverage_curve(wrong, np.zeros_like(wrong), confidence)
+    # Summed over whole rows: `curve.area`, summed over shares, may differ in the last digit.
+    n_added = np.rint(np.diff(curve.coverage, prepend=0.0) * len(wrong))
+    shown = _thinned(len(curve.thresholds))
+    return RiskCoveragePoints(
+        confidence=tuple(curve.thresholds[shown].tolist()),
+        coverage=tuple(curve.coverage[shown].tolist()),
+        risk=tuple(curve.risk[shown].tolist()),
+        area=float((curve.risk * n_added).sum() / len(wrong)),
     )
 
 
 def _thinned(n: int) -> np.ndarray:
+    """Return the numbers of at most `MAX_POINTS` of n points, evenly spread, both ends among them."""
     if n <= MAX_POINTS:
         return np.arange(n)
     return np.unique(np.linspace(0, n - 1, MAX_POINTS).round().astype(int))

@@ -1,4 +1,4 @@
-"""Values of a long run, kept in a file as they are found, so that the run can be interrupted."""
+"""The file that keeps the values of a long run, so that the run can be interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -11,39 +11,44 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bayes_svm.utils.types import Array, Indices
+
 from .errors import InputError
 
 __all__ = ["Partial", "keeps_values"]
 
 
 class Partial:
-    """Left-out values found so far, in memory and in a file that survives the process.
+    """The left-out values found so far, in memory and in a file that survives the process.
 
-    The file has a line that names what it is of, then one line per value: problem, part, value,
-    status. It is not there before the first value is.
+    The first line of the file holds the fingerprint. Each further line holds one value: problem, part,
+    value and status, separated by commas. The file is created together with the first value.
 
     Parameters
     ----------
     path : Path
+        The file. If it exists, its values are read.
     fingerprint : str
-        Of everything that the values depend on.
-    shape : tuple of int
-        Number of parts of rows, number of problems.
+        Hash of everything that the values depend on.
+    shape : (int, int)
+        Number of parts that are left out, and number of problems.
 
     Attributes
     ----------
-    values, status : arrays of the given shape
-        NaN and "" where nothing is known.
+    values : ndarray of the given shape
+        The left-out values; NaN where they are not known yet.
+    status : ndarray of str of the given shape
+        How each value was found; the empty string where it is not known yet.
 
     Raises
     ------
     InputError
-        If the file has another fingerprint, or lines that are no values.
+        If the file has another fingerprint or is damaged, or if it cannot be read.
     """
 
     def __init__(self, path: Path, fingerprint: str, shape: tuple[int, int]) -> None:
         self.path = path
-        self.values: NDArray[np.float64] = np.full(shape, np.nan)
+        self.values: Array = np.full(shape, np.nan)
         self.status: NDArray[np.str_] = np.full(shape, "", dtype="<U10")
         self._header = json.dumps({"bayes-svm loo": fingerprint}).encode() + b"\n"
         self._begun = False
@@ -52,17 +57,43 @@ class Partial:
 
     @property
     def n_known(self) -> int:
-        """Number of values that are known."""
+        """Number of values that are known so far."""
         return int(np.count_nonzero(self.status != ""))
 
-    def missing(self, problem: int) -> NDArray[np.intp]:
-        """Parts without a value."""
+    def missing(self, problem: int) -> Indices:
+        """The parts whose values for a problem are not known yet.
+
+        Parameters
+        ----------
+        problem : int
+            Number of the problem.
+
+        Returns
+        -------
+        ndarray of int
+            Numbers of the parts.
+        """
         return np.flatnonzero(self.status[:, problem] == "")
 
-    def add(
-        self, problem: int, parts: NDArray[np.intp], values: NDArray[np.float64], status: NDArray[np.str_]
-    ) -> None:
-        """Keep some values."""
+    def add(self, problem: int, parts: Indices, values: Array, status: NDArray[np.str_]) -> None:
+        """Keep values, in memory and in the file.
+
+        Parameters
+        ----------
+        problem : int
+            Number of the problem.
+        parts : ndarray of int
+            Numbers of the parts.
+        values : ndarray of float
+            Their left-out values.
+        status : ndarray of str
+            How the values were found.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
         lines = "".join(
             f"{problem},{part},{value!r},{how}\n"
             for part, value, how in zip(parts.tolist(), values.tolist(), status.tolist(), strict=True)
@@ -78,17 +109,18 @@ class Partial:
         content = self.path.read_bytes()
         if content[: len(self._header)] != self._header[: len(content)]:
             raise InputError(
-                f"{str(self.path)!r} is of other data, options or version: give the same as then, or delete "
-                "it to start over"
+                f"{str(self.path)!r} was written for other data, options or another version: use the same "
+                "again, or delete the file to start over"
             )
         whole = content[: content.rfind(b"\n") + 1]
         for line in whole.decode("ascii", "replace").split("\n")[1:-1]:
             self._take(line)
-        # What follows the last end of line was cut off when the process was killed.
+        # A last line without an end is incomplete: the process was killed while it wrote it.
         os.truncate(self.path, len(whole))
         self._begun = bool(whole)
 
     def _take(self, line: str) -> None:
+        """Read one line."""
         try:
             problem, part, value, status = line.split(",")
             place = int(part), int(problem)
@@ -99,11 +131,10 @@ class Partial:
 
 @contextmanager
 def keeps_values(path: Path) -> Iterator[None]:
-    """Turn a failure of the disk into one line; what the partial file has stays."""
+    """Turn an OSError into an InputError that says how to resume; the partial file stays as it is."""
     try:
         yield
     except OSError as err:
         raise InputError(
-            f"cannot write {str(path)!r}: {err.strerror}; when that is mended the same command with --resume "
-            "goes on"
+            f"cannot write {str(path)!r}: {err.strerror}; solve this and repeat the command with --resume"
         ) from None

@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import LeaveOneOut as LeaveOneOutSplits
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
-from sklearn.svm import SVC
 from sklearn.utils import check_random_state, indexable
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 
-from bayes_svm.classifiers.bayes_svc import BayesSVC
-from bayes_svm.leave_one_out import leave_one_out
+from bayes_svm.metrics.intervals import INTERVALS, proportion_interval
+from bayes_svm.selection.bootstrap import Resamples, bias_corrected, plus_632, resample
+from bayes_svm.selection.resampling import Found, Task, hold_out, k_fold, left_out, training
 from bayes_svm.utils.checks import checked_labels
 from bayes_svm.utils.metaestimators import check_instance, check_jobs
-from bayes_svm.utils.types import Array, Indices
+from bayes_svm.utils.types import Array
 
-__all__ = [
-    "Estimate",
-    "EstimateComparison",
-    "compare_estimators",
-    "no_information_rate",
-]
+__all__ = ["METHODS", "Estimate", "EstimateComparison", "compare_estimators"]
 
 
-MOST_DRAWS = 10_000  # of a resample that has every class
+OVER_SPLITS: dict[str, Callable[[Task], Found]] = {
+    "training": training,
+    "hold_out": hold_out,
+    "k_fold": k_fold,
+    "leave_one_out": left_out,
+}
+BOOTSTRAPS: dict[str, Callable[[Task, Resamples], Found]] = {
+    "bootstrap": bias_corrected,
+    "632+": plus_632,
+}
+# All methods, in the order in which they are shown.
 METHODS = ("training", "hold_out", "k_fold", "bootstrap", "632+", "leave_one_out")
-INTERVALS = {"wilson": "wilson", "clopper-pearson": "beta"}
+# The name of each interval in statsmodels.
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,26 @@ class Estimate:
     Parameters
     ----------
     method : str
+        Name of the method, one of those of :func:`compare_estimators`.
     value : float
-        Error, or the score asked for.
+        The error, or the score asked for.
     interval : (float, float) or None
-        Of the error, as a proportion of n; of a score, Student's over the splits. None where
-        there is no basis for one.
+        Confidence interval. An error's is that of a proportion of ``n``, a score's is Student's over
+        the splits. None for a score of fewer than two splits.
     n : int
-        Distinct points tested on.
+        Number of distinct rows tested on.
     how : str
         How it was obtained, in words.
     fits : int
-        Times that the estimator was trained.
+        Number of times that the estimator was trained.
     seconds : float
         Wall time.
+    bound : float or None
+        Upper bound of the error that holds with the probability ``confidence`` for every
+        distribution of the data; it says nothing where it is above 1. None where no bound is known.
+    deviation : float or None
+        Largest root mean square difference between the estimate and the error, over all
+        distributions of the data. None where it is not known.
     """
 
     method: str
@@ -68,6 +75,8 @@ class Estimate:
     how: str
     fits: int
     seconds: float
+    bound: float | None = None
+    deviation: float | None = None
 
 
 @dataclass(frozen=True)
@@ -77,10 +86,11 @@ class EstimateComparison:
     Parameters
     ----------
     estimates : tuple of Estimate
+        One for each method, in the order asked for.
     measure : str
         "error", or the name of the score.
     confidence : float
-        Of the intervals.
+        Probability with which the intervals cover, and the bounds hold.
     """
 
     estimates: tuple[Estimate, ...]
@@ -96,30 +106,17 @@ class EstimateComparison:
     def __str__(self) -> str:
         interval = f"{100 * self.confidence:g} % interval"
         lines = [
-            f"{'method':14} {self.measure[:10]:>10}  {interval:>18}  {'n':>6} {'fits':>6} {'seconds':>8}  how"
+            f"{'method':14} {self.measure[:10]:>10}  {interval:>18}  {'bound':>8} {'deviation':>9}  "
+            f"{'n':>6} {'fits':>6} {'seconds':>8}  how"
         ]
         for e in self.estimates:
             ends = "–" if e.interval is None else f"{e.interval[0]:.4f} – {e.interval[1]:.4f}"
+            bound, deviation = ("–" if x is None else f"{x:.4f}" for x in (e.bound, e.deviation))
             lines.append(
-                f"{e.method:14} {e.value:10.4f}  {ends:>18}  {e.n:6d} {e.fits:6d} {e.seconds:8.2f}  {e.how}"
+                f"{e.method:14} {e.value:10.4f}  {ends:>18}  {bound:>8} {deviation:>9}  "
+                f"{e.n:6d} {e.fits:6d} {e.seconds:8.2f}  {e.how}"
             )
         return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class _Task:
-    """What every method is given."""
-
-    estimator: Any
-    X: Any
-    y: NDArray[Any]
-    scorer: Callable[..., float] | None
-    cv: Any
-    test_size: float
-    n_bootstrap: int
-    seed: int
-    n_jobs: int | None
-    verbose: int
 
 
 def compare_estimators(
@@ -143,51 +140,75 @@ def compare_estimators(
     Parameters
     ----------
     estimator : classifier
+        The classifier to judge. It is cloned, never fitted itself.
     X : array or sparse matrix of shape (n_samples, n_features)
+        Data; the kernel matrix between the rows for a precomputed kernel.
     y : array of shape (n_samples,)
+        Labels.
     methods : sequence of str
-        * "training": on the data trained on; optimistic.
-        * "hold_out": trained on one part, tested on the other.
-        * "k_fold": the splits of ``cv``.
+        * "training": error on the training data, which is too small.
+        * "hold_out": trained on one part of the rows, tested on the other.
+        * "k_fold": cross-validation with the splits of ``cv``.
         * "bootstrap": training error less the bootstrap estimate of its bias (eq. 16 to 18).
         * "632+": the .632+ bootstrap.
-        * "leave_one_out": one fit and exact paths for an SVC or BayesSVC; for any other
-          classifier n fits.
+        * "leave_one_out": one fit and exact paths for an SVC or BayesSVC; n fits for any other
+          classifier.
     scoring : str or callable, optional
-        A scikit-learn scorer in place of the error; the bootstraps correct errors only.
+        A scikit-learn scorer to use in place of the error. The bootstraps know the error only.
     cv : int, splitter or iterable of splits, default=10
-        Of "k_fold".
+        Splits of "k_fold".
     test_size : float, default=0.5
-        Share tested on by "hold_out".
+        Share of the rows that "hold_out" tests on.
     n_bootstrap : int, default=50
-        Resamples; drawn again until every class has two points in them, if it has two.
+        Number of bootstrap resamples. A resample is drawn again unless every class has two rows in
+        it, or one if the data have no more.
     confidence : float, default=0.95
+        Probability with which the intervals cover and the bounds hold.
     interval : {"wilson", "clopper-pearson"}, default="wilson"
-        Of errors, from statsmodels, as if the tests were independent, which only those of
-        "hold_out" are.
+        Confidence interval of an error, from statsmodels. It takes the tests as independent, which
+        only those of "hold_out" are.
     random_state : int or RandomState instance, default=0
+        Seed of the hold-out split and the bootstrap resamples.
     n_jobs : int, optional
-        Processes of joblib. The result does not depend on it.
+        Number of jobs of joblib. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib prints it.
+        Verbosity of joblib's progress messages.
 
     Returns
     -------
     EstimateComparison
+        One estimate for each method; ``print`` shows them as a table.
 
     Raises
     ------
+    TypeError
+        If the estimator is not a scikit-learn estimator, or ``n_jobs`` is not a whole number.
     ValueError
-        If an option is not one of those named, or a method cannot be had from the data: the message
-        names it.
+        If an option is not one of those named, or a method fails on the data. The message names it.
 
     Notes
     -----
     The paper writes the bias of eq. 16 with the opposite sign to Efron's, and eq. 17 without the
-    division by the number of resamples; here it is Efron's mean of (error on the resample −
+    division by the number of resamples. Here it is Efron's mean of (error on the resample −
     error on the sample), subtracted.
 
-    Worst-case bounds of these estimates are in :mod:`bayes_svm.metrics.bounds`.
+    Errors, not scores, come with what learning theory says of them for every distribution of the
+    data. The column ``bound`` is an upper bound of the error:
+
+    * "training": the VC bound (eq. 10) of an SVC with the linear or polynomial kernel and two
+      classes. The VC dimension of the rbf kernel is infinite, that of other kernels and classifiers
+      is not known here; a :class:`~bayes_svm.BayesSVC` decides by probabilities.
+    * "hold_out": Hoeffding's bound (eq. 15), of the classifier trained on the one part.
+
+    The column ``deviation`` is the largest root mean square difference between estimate and error:
+
+    * "hold_out": ``1 / (2 sqrt(n))`` (eq. 14).
+    * "leave_one_out": theorem 2 (eq. 27), of an SVC with two classes. The theorem's probability that
+      leaving a row out changes the decision at a new point is estimated by the share of rows whose own
+      decision changes, so the column is an estimate too.
+
+    Theorem 4 (eq. 77) supposes a classifier that minimises the training error, which an SVM does
+    not: :func:`bayes_svm.metrics.bounds.leave_one_out_vc_bound` is not shown.
 
     References
     ----------
@@ -208,6 +229,8 @@ def compare_estimators(
     training 0.0123 1
     k_fold 0.0228 10
     leave_one_out 0.0228 1
+    >>> round(found["leave_one_out"].deviation, 3)
+    0.255
     """
     _check_options(methods, scoring, interval, confidence, test_size, n_bootstrap)
     check_instance(estimator)
@@ -216,7 +239,7 @@ def compare_estimators(
     X, _ = indexable(X, labels)
     check_classification_targets(labels)
     _check_folds(methods, cv, labels)
-    task = _Task(
+    task = Task(
         estimator=estimator,
         X=X,
         y=labels,
@@ -224,33 +247,57 @@ def compare_estimators(
         cv=cv,
         test_size=test_size,
         n_bootstrap=n_bootstrap,
+        confidence=confidence,
         seed=int(check_random_state(random_state).randint(2**31 - 1)),
         n_jobs=n_jobs,
         verbose=verbose,
     )
-    estimates, resamples = [], None
+    estimates = [
+        _estimate(task, method, found, seconds, interval) for method, found, seconds in _run(task, methods)
+    ]
+    measure = "error" if scoring is None else scoring if isinstance(scoring, str) else "score"
+    return EstimateComparison(tuple(estimates), measure, confidence)
+
+
+def _run(task: Task, methods: Sequence[str]) -> Iterator[tuple[str, Found, float]]:
+    """Name, findings and wall time of each method; the bootstraps share their resamples."""
+    resamples = None
     for method in methods:
         started = time.perf_counter()
         try:
-            if method in ("bootstrap", "632+"):
-                fresh = resamples is None
-                resamples = _resample(task) if resamples is None else resamples
-                value, how = _from_resamples(task, resamples, method)
-                n, fits, scores = len(labels), task.n_bootstrap + 1, None
-                how += "" if fresh else "; fits shared with the row above"
-                fits = fits if fresh else 0
+            if method in OVER_SPLITS:
+                found = OVER_SPLITS[method](task)
+            elif resamples is None:
+                resamples = resample(task)
+                found = BOOTSTRAPS[method](task, resamples)
             else:
-                value, n, how, fits, scores = _RUN[method](task)
+                found = BOOTSTRAPS[method](task, resamples)
+                found = found._replace(fits=0, how=f"{found.how}; fits shared with the row above")
         except ValueError as error:
             raise ValueError(f"methods: {method!r} failed. {error}") from error
-        ends = (
-            _proportion_interval(value, n, confidence, interval)
-            if task.scorer is None
-            else _mean_interval(scores, confidence)
-        )
-        estimates.append(Estimate(method, value, ends, n, how, fits, time.perf_counter() - started))
-    measure = "error" if scoring is None else scoring if isinstance(scoring, str) else "score"
-    return EstimateComparison(tuple(estimates), measure, confidence)
+        yield method, found, time.perf_counter() - started
+
+
+def _estimate(task: Task, method: str, found: Found, seconds: float, interval: str) -> Estimate:
+    """What a method found, with its confidence interval."""
+    ends: tuple[float, float] | None
+    if task.scorer is None:
+        count, alpha = found.value * found.n, 1 - task.confidence
+        low, high = proportion_interval(count, found.n, alpha, interval)
+        ends = float(low), float(high)
+    else:
+        ends = _mean_interval(found.scores, task.confidence)
+    return Estimate(
+        method=method,
+        value=found.value,
+        interval=ends,
+        n=found.n,
+        how=found.how,
+        fits=found.fits,
+        seconds=seconds,
+        bound=found.bound,
+        deviation=found.deviation,
+    )
 
 
 def _check_options(
@@ -259,7 +306,7 @@ def _check_options(
     unknown = [method for method in methods if method not in METHODS]
     if unknown or not methods:
         raise ValueError(f"methods={list(methods)!r}: choose from {METHODS}.")
-    if scoring is not None and {"bootstrap", "632+"} & set(methods):
+    if scoring is not None and BOOTSTRAPS.keys() & set(methods):
         raise ValueError("The bootstraps correct errors: with scoring, leave them out of methods.")
     if interval not in INTERVALS:
         raise ValueError(f"interval={interval!r} is not one of {tuple(INTERVALS)}.")
@@ -278,163 +325,6 @@ def _check_folds(methods: Sequence[str], cv: Any, labels: NDArray[Any]) -> None:
             f"cv={cv} is more than the {members} rows of the largest class: lower cv, or leave 'k_fold' out "
             "of methods."
         )
-
-
-_Found = tuple[float, int, str, int, Array | None]
-
-
-def _train_and_test(
-    estimator: Any,
-    X: Any,
-    y: NDArray[Any],
-    scorer: Callable[..., float] | None,
-    train: Indices,
-    test: Indices,
-) -> tuple[float, int]:
-    """Errors, or the score, of a machine trained on some rows on others; and how many they are."""
-    model = clone(estimator)
-    X_train, y_train = _safe_split(model, X, y, train)
-    X_test, y_test = _safe_split(model, X, y, test, train)
-    model.fit(X_train, y_train)
-    if scorer is not None:
-        return float(scorer(model, X_test, y_test)), len(test)
-    return float(np.sum(model.predict(X_test) != y_test)), len(test)
-
-
-def _over_splits(task: _Task, splits: list[tuple[Indices, Indices]], how: str) -> _Found:
-    parts = Parallel(n_jobs=task.n_jobs, verbose=task.verbose)(
-        delayed(_train_and_test)(task.estimator, task.X, task.y, task.scorer, train, test)
-        for train, test in splits
-    )
-    results, sizes = np.array([part[0] for part in parts]), np.array([part[1] for part in parts])
-    n = len(np.unique(np.concatenate([test for _, test in splits])))
-    value = results.sum() / sizes.sum() if task.scorer is None else results.mean()
-    return float(value), n, how, len(splits), results
-
-
-def _training(task: _Task) -> _Found:
-    rows = np.arange(len(task.y))
-    value, n, _, fits, _ = _over_splits(task, [(rows, rows)], "")
-    return value, n, "tested on what it was trained on", fits, None
-
-
-def _hold_out(task: _Task) -> _Found:
-    _, members = np.unique(task.y, return_counts=True)
-    splitter = StratifiedShuffleSplit if members.min() >= 2 else ShuffleSplit
-    split = splitter(1, test_size=task.test_size, random_state=task.seed)
-    splits = list(split.split(np.zeros(len(task.y)), task.y))
-    return _over_splits(task, splits, f"one split, {100 * task.test_size:g} % tested")
-
-
-def _k_fold(task: _Task) -> _Found:
-    splits = list(check_cv(task.cv, task.y, classifier=True).split(task.X, task.y))
-    return _over_splits(task, splits, f"{len(splits)} splits")
-
-
-def _leave_one_out(task: _Task) -> _Found:
-    if isinstance(task.estimator, SVC | BayesSVC):
-        if isinstance(task.estimator, SVC):
-            found = leave_one_out(clone(task.estimator), task.X, task.y, n_jobs=task.n_jobs)
-        else:  # what it predicts is not the sign
-            model = clone(task.estimator).set_params(leave_out="rows", n_jobs=task.n_jobs)
-            found = model.fit(task.X, task.y).left_out_
-        value = found.error if task.scorer is None else found.score(task.scorer)
-        return float(value), len(task.y), "exact, from one solution", 1, None
-    if task.scorer is not None:
-        raise ValueError(
-            "A score of single points is not defined: with scoring, leave_one_out needs an SVC or BayesSVC."
-        )
-    splits = list(LeaveOneOutSplits().split(np.zeros(len(task.y))))
-    return _over_splits(task, splits, "re-trained without each point")
-
-
-_RUN: dict[str, Callable[[_Task], _Found]] = {
-    "training": _training,
-    "hold_out": _hold_out,
-    "k_fold": _k_fold,
-    "leave_one_out": _leave_one_out,
-}
-
-
-@dataclass(frozen=True)
-class _Resamples:
-    """Training predictions, and per bootstrap resample how often rows are in it and are wrong."""
-
-    predicted: NDArray[Any]
-    counts: NDArray[np.int64]  # (n_bootstrap, n_samples)
-    wrong: NDArray[np.bool_]  # (n_bootstrap, n_samples)
-
-
-def _resample(task: _Task) -> _Resamples:
-    random, rows = np.random.RandomState(task.seed), np.arange(len(task.y))
-    drawn = [_draw(task.y, random) for _ in range(task.n_bootstrap)]
-    predictions = Parallel(n_jobs=task.n_jobs, verbose=task.verbose)(
-        delayed(_predictions)(task.estimator, task.X, task.y, sample) for sample in [rows, *drawn]
-    )
-    return _Resamples(
-        predicted=predictions[0],
-        counts=np.array([np.bincount(sample, minlength=len(rows)) for sample in drawn]),
-        wrong=np.array([predicted != task.y for predicted in predictions[1:]]),
-    )
-
-
-def _draw(y: NDArray[Any], random: np.random.RandomState) -> Indices:
-    _, classes, members = np.unique(y, return_inverse=True, return_counts=True)
-    needed = np.minimum(2, members)
-    for _ in range(MOST_DRAWS):
-        sample = random.randint(len(y), size=len(y))
-        if np.all(np.bincount(classes[sample], minlength=len(members)) >= needed):
-            return np.sort(sample).astype(np.intp)
-    raise ValueError(
-        f"None of {MOST_DRAWS} resamples had two rows of each of the {len(members)} classes: give more rows "
-        "of the rarest classes, or leave the bootstraps out of methods."
-    )
-
-
-def _predictions(estimator: Any, X: Any, y: NDArray[Any], train: Indices) -> NDArray[Any]:
-    model = clone(estimator)
-    X_train, y_train = _safe_split(model, X, y, train)
-    X_all, _ = _safe_split(model, X, y, np.arange(len(y)), train)
-    return np.asarray(model.fit(X_train, y_train).predict(X_all))
-
-
-def _from_resamples(task: _Task, resamples: _Resamples, method: str) -> tuple[float, str]:
-    training = float(np.mean(resamples.predicted != task.y))
-    counts, wrong = resamples.counts, resamples.wrong
-    if method == "bootstrap":
-        optimism = np.mean(wrong.mean(axis=1) - (counts * wrong).sum(axis=1) / len(task.y))
-        value = min(1.0, max(0.0, training + float(optimism)))
-        return value, f"training error + optimism over {len(counts)} resamples"
-    absent = counts == 0
-    times = absent.sum(axis=0)
-    left_out = float(np.mean((absent & wrong).sum(axis=0)[times > 0] / times[times > 0]))
-    chance = no_information_rate(task.y, resamples.predicted)
-    left_out = min(left_out, chance)
-    overfit = (left_out - training) / (chance - training) if left_out > training < chance else 0.0
-    share = 0.632 / (1 - 0.368 * overfit)
-    return (1 - share) * training + share * left_out, f"overfitting rate {overfit:.2f}"
-
-
-def no_information_rate(y: ArrayLike, predicted: ArrayLike) -> float:
-    """Error if labels and predictions were independent: ``sum_k p_k (1 - q_k)``.
-
-    Parameters
-    ----------
-    y, predicted : array of shape (n_samples,)
-
-    Returns
-    -------
-    float
-    """
-    y, predicted = np.asarray(y), np.asarray(predicted)
-    return float(sum(np.mean(y == label) * np.mean(predicted != label) for label in np.unique(y)))
-
-
-def _proportion_interval(value: float, n: int, confidence: float, interval: str) -> tuple[float, float]:
-    from statsmodels.stats.proportion import proportion_confint  # heavy: only where it is used
-
-    low, high = proportion_confint(value * n, n, alpha=1 - confidence, method=INTERVALS[interval])
-    return float(low), float(high)
 
 
 def _mean_interval(scores: Array | None, confidence: float) -> tuple[float, float] | None:

@@ -1,4 +1,4 @@
-"""Pools of models, weighted by their left-out probabilities."""
+"""Mixtures of models, with weights that maximise the left-out likelihood."""
 
 from __future__ import annotations
 
@@ -14,13 +14,20 @@ from bayes_svm.utils.warn import warn
 __all__ = ["log_shares", "pooled", "stacking_weights"]
 
 
-PRIOR = 1.0  # pseudo-counts, shared by all models: with few data no model is ruled out
-NEGLIGIBLE = 0.1  # weight of a model that is dropped, relative to the largest
+# Pseudo-counts that all models share, so that few data rule out no model.
+PRIOR = 1.0
+# A model is dropped if its weight is below this share of the largest.
+NEGLIGIBLE = 0.1
+# Largest number of Newton steps.
 MAX_STEPS = 200
-CONVERGED = 1e-9  # half of the squared Newton decrement, per unit of sample weight
-SHARPER = 0.2  # standard deviation, a priori, of the logarithm of the weights' sum
-WIDEST = 1.0  # and the farthest that it goes
-LEAST = float(np.log(np.finfo(float).tiny))  # of a log-probability
+# Newton's method ends when half of the squared decrement, per unit of sample weight, is below this.
+CONVERGED = 1e-9
+# Prior standard deviation of the logarithm of the weights' sum.
+LOG_SUM_SD = 0.2
+# The logarithm of the weights' sum is searched within plus and minus this.
+MOST_LOG_SUM = 1.0
+# Log-probabilities below this are raised to it.
+LOWEST = float(np.log(np.finfo(float).tiny))
 
 
 def pooled(logs: Array, weights: Array, base: Array) -> Array:
@@ -33,22 +40,24 @@ def pooled(logs: Array, weights: Array, base: Array) -> Array:
     logs : array of shape (n_models, n_samples, n_classes)
         Log-probabilities of every model.
     weights : array of shape (n_models,)
-        With a sum above 1 the pool is more certain than its models are on average.
+        Weights of the models. If they sum to more than 1, the pool is more certain than its models are
+        on average.
     base : array of shape (n_classes,)
         Logarithms of the classes' shares :math:`\pi`.
 
     Returns
     -------
     array of shape (n_samples, n_classes)
+        Log-probabilities of the pool.
     """
-    mean = np.tensordot(weights, np.maximum(logs, LEAST), axes=1) + (1.0 - weights.sum()) * base
+    mean = np.tensordot(weights, np.maximum(logs, LOWEST), axes=1) + (1.0 - weights.sum()) * base
     return np.asarray(mean - logsumexp(mean, axis=1, keepdims=True))
 
 
 def log_shares(y: NDArray[np.intp], weight: Array, n_classes: int) -> Array:
-    """Logarithms of the classes' shares of the weight."""
+    """Logarithms of the classes' shares of the total sample weight."""
     counts = np.bincount(y, weights=weight, minlength=n_classes)
-    return np.asarray(np.log(np.maximum(counts / counts.sum(), np.exp(LEAST))))
+    return np.asarray(np.log(np.maximum(counts / counts.sum(), np.exp(LOWEST))))
 
 
 def stacking_weights(logs: Array, y: NDArray[np.intp], weight: Array, base: Array) -> Array:
@@ -57,33 +66,33 @@ def stacking_weights(logs: Array, y: NDArray[np.intp], weight: Array, base: Arra
     .. math:: \max_{v, s} \; \sum_i \log p_{s v}(y_i | x_i) + \frac{1}{K} \sum_k \log v_k
               - \frac{(\log s)^2}{2 \cdot 0.2^2}, \qquad v > 0, \; \sum_k v_k = 1
 
-    First with s = 1, a concave problem that is solved by Newton's method; its second term is a prior of
-    one observation. Models of less than a tenth of the largest weight are dropped, and the rest
-    weighted anew. Then s: models that err apart from one another know more together than each by itself, and
-    their mean is not certain enough.
+    The first step takes s = 1. That problem is concave and solved by Newton's method; its second term
+    is a prior worth one observation. Models of less than a tenth of the largest weight are dropped, and
+    the others are weighted anew. The second step finds s. It is above 1 for models whose errors are
+    independent: together they know more than each does alone, so their mean is not certain enough.
 
     Parameters
     ----------
     logs : array of shape (n_models, n_samples, n_classes)
-        What each model says of every sample without having seen it.
+        Left-out log-probabilities of every model.
     y : array of shape (n_samples,)
         Class numbers.
     weight : array of shape (n_samples,)
-        Of the samples.
+        Sample weights.
     base : array of shape (n_classes,)
         Logarithms of the classes' shares.
 
     Returns
     -------
     array of shape (n_models,)
-        The weights s v, 0 for the models dropped.
+        The weights s v; 0 for a model that is dropped.
 
     Warns
     -----
     ConvergenceWarning
-        If Newton's method does not end.
+        If Newton's method does not converge.
     """
-    logs = np.maximum(logs, LEAST)
+    logs = np.maximum(logs, LOWEST)
     found = _newton(logs, y, weight)
     kept = np.flatnonzero(found >= NEGLIGIBLE * found.max())
     weights = np.zeros(len(logs))
@@ -92,11 +101,13 @@ def stacking_weights(logs: Array, y: NDArray[np.intp], weight: Array, base: Arra
 
     def loss(log_sum: float) -> float:
         own = pooled(logs[kept], np.exp(log_sum) * weights[kept], base)[rows, y]
-        return float(-weight @ own + 0.5 * (log_sum / SHARPER) ** 2)
+        return float(-weight @ own + 0.5 * (log_sum / LOG_SUM_SD) ** 2)
 
     if len(kept) == 1:
         return weights
-    best = minimize_scalar(loss, bounds=(-WIDEST, WIDEST), method="bounded", options={"xatol": 1e-10})
+    best = minimize_scalar(
+        loss, bounds=(-MOST_LOG_SUM, MOST_LOG_SUM), method="bounded", options={"xatol": 1e-10}
+    )
     return np.asarray(np.exp(best.x) * weights)
 
 
@@ -118,7 +129,7 @@ def _newton(logs: Array, y: NDArray[np.intp], weight: Array) -> Array:
         gradient = (truth - mean) @ weight + PRIOR / n_models / weights
         spread = ((logs - mean[:, :, None]) * np.sqrt(weight[:, None] * probability)).reshape(n_models, -1)
         hessian = spread @ spread.T + np.diag(PRIOR / n_models / weights**2)
-        # On the simplex: steps that sum to 0.
+        # The weights must keep their sum, so the step must sum to 0.
         both = np.linalg.solve(hessian, np.column_stack([gradient, np.ones(n_models)]))
         step = both[:, 0] - both[:, 1] * both[:, 0].sum() / both[:, 1].sum()
         if gradient @ step <= 2.0 * CONVERGED * weight.sum():

@@ -14,11 +14,32 @@ __all__ = ["Space"]
 
 Parameters = dict[str, Any]
 
-STEP = 1.5  # first step of a search without a gradient, in logarithms
+# First step along every axis of a search without a gradient, in logarithms.
+STEP = 1.5
 
 
 class Space:
-    """Continuous parameters on a logarithmic scale."""
+    """Continuous parameters of an estimator, on a logarithmic scale.
+
+    Parameters
+    ----------
+    estimator : BayesSVC or Pipeline
+        The estimator whose parameters are searched. The search starts at its values.
+    bounds : dict
+        Bounds ``(low, high)`` of the parameters, as in :class:`bayes_svm.BayesSVCSearch`.
+
+    Attributes
+    ----------
+    start : array of shape (n_axes,)
+        Where the search starts: logarithms of the parameters.
+    bounds : list of (float, float)
+        Logarithms of the bounds, a pair for each axis.
+
+    Raises
+    ------
+    ValueError
+        If there are no bounds, or a parameter cannot be searched within them.
+    """
 
     def __init__(self, estimator: Any, bounds: Mapping[str, tuple[float, float]]) -> None:
         if not bounds:
@@ -31,7 +52,7 @@ class Space:
             if name == f"{prefix}kernel":
                 values = self._checked_theta(low, high)
             elif name == f"{prefix}degree":
-                raise ValueError("param_space has no room for degree, which is a whole number: use a grid.")
+                raise ValueError("param_space cannot hold degree, which is a whole number: use param_grid.")
             else:
                 value = own.get(name)
                 inside = isinstance(value, (int, float)) and low <= value <= high
@@ -52,7 +73,10 @@ class Space:
 
     @property
     def simplex(self) -> Array:
-        """The start, and a step from it along every axis, into the larger side of the bounds."""
+        """Corners of the first simplex: the start, and a step from it along every axis.
+
+        Each step goes towards the farther bound.
+        """
         corners = [self.start]
         for k, (low, high) in enumerate(self.bounds):
             corner = self.start.copy()
@@ -70,18 +94,18 @@ class Space:
         return found
 
     def gradient(self, gradient: Mapping[str, Any]) -> Array:
-        """Of the evidence, in the order of the space."""
+        """Gradient of the evidence by the axes of the space, from its derivatives by name."""
         known = {f"{self.prefix}{'kernel' if key == 'theta' else key}": gradient[key] for key in gradient}
         for name in self.names:
             if name not in known:
                 raise ValueError(
-                    f"The evidence has no derivative by {name}: use another criterion, or a grid."
+                    f"The evidence has no derivative by {name}: use another criterion, or param_grid."
                 )
         return np.concatenate([np.atleast_1d(known[name]) for name in self.names])
 
 
 def _checked_bounds(name: str, pair: Any) -> tuple[float, float]:
-    """Bounds as two numbers, 0 < low < high."""
+    """Bounds as two numbers; ValueError unless 0 < low < high < infinity."""
     try:
         low, high = (float(bound) for bound in pair)
     except (TypeError, ValueError):

@@ -1,136 +1,125 @@
-"""BayesSVCSearch: C and the kernel chosen without folds, or several models mixed."""
+"""BayesSVCSearch: choose C and the kernel without folds, or mix several models."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import column_or_1d, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.probability.several import normalised_log_odds
-from bayes_svm.selection.mixture import log_shares, pooled, stacking_weights
+from bayes_svm.selection.criteria import CRITERIA, LEAST
+from bayes_svm.selection.mixture import log_shares, pooled
 from bayes_svm.selection.parameter_space import Space
-from bayes_svm.selection.trials import (
-    LEAST,
-    Data,
-    Trial,
-    by_kernel,
-    class_similarity_of,
-    last_step,
-    prefix_of,
-    say,
-    try_one,
-    try_same_kernel,
-)
+from bayes_svm.selection.sweep import over_grid, over_space
+from bayes_svm.selection.told import crossed_proba, first_best, told_of_choice, told_of_mixture
+from bayes_svm.selection.trials import Data, Parameters, Trial, last_step, try_same_kernel
 from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.metaestimators import check_instance, decided
-from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.scikit_learn import HasMethods, Interval, StrOptions, fit_context
 from bayes_svm.utils.types import Array
 
 __all__ = ["BayesSVCSearch"]
-
-Parameters = dict[str, Any]
-
-TIE = 1e-9  # share of a score by which equal ones may differ
-CRITERIA = ("left_out_log_loss", "left_out_error", "evidence", "span", "xi_alpha", "class_similarity")
 
 
 class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Choice of C and the kernel's parameters by a criterion that needs no folds.
 
-    Every setting is fitted once, on all data. Its exact left-out values, its evidence, or
-    an estimate say how good it is. ``combine="stack"`` keeps several settings, in the
-    geometric mixture
+    Every setting is fitted once, on all data, and scored by its exact left-out values, its evidence,
+    or an estimate. ``combine="stack"`` keeps several settings, in the geometric mixture
 
     .. math:: p_w(y | x) \propto \pi_y^{1 - \sum_k w_k} \prod_k p_k(y | x)^{w_k}
 
-    with the classes' shares :math:`\pi` and weights of most left-out likelihood
-    (:func:`bayes_svm.selection.mixture.stacking_weights`), which with few data is better than any choice, and
-    than the arithmetic mixture.
+    with the classes' shares :math:`\pi` and the weights of largest left-out likelihood
+    (:func:`bayes_svm.selection.mixture.stacking_weights`). With few data it is better than any single
+    setting, and than the arithmetic mixture.
 
-    What is told of the choice accounts for it: the choice, or the weights, and the links are made anew
-    without each third of the strata, and the rows of this third are told by them. That so few rows
-    choose makes up for what cannot be left out: the machines of the other rows have been trained on this
-    third.
+    ``left_out_proba_``, ``left_out_log_loss_`` and ``left_out_error_`` account for the choice: the
+    setting or the weights are chosen anew, and the links fitted anew, without each third of the strata,
+    and the probabilities of the third's rows are those of that choice. The machines of the other rows
+    have been trained on the third, which flatters the choice; it is made on fewer rows, which makes up
+    for that.
 
     Parameters
     ----------
     estimator : BayesSVC, or a Pipeline that ends in one
+        The estimator whose parameters are chosen. It is cloned, never fitted itself.
     param_grid : dict or list of dict, optional
         Values to try, as in :class:`sklearn.model_selection.GridSearchCV`.
     param_space : dict, optional
-        Instead of a grid: ``(low, high)`` of positive parameters, searched on a logarithmic scale.
-        For the parameter ``kernel`` they are bounds of all parameters of a kernel of
+        Instead of a grid, bounds ``(low, high)`` of positive parameters, searched on a logarithmic
+        scale. For the parameter ``kernel`` they are bounds of all parameters of a kernel of
         :mod:`sklearn.gaussian_process`, such as an ``RBF`` with a length scale per feature. The
-        search starts from the estimator's own values where they are numbers within the bounds,
-        else from the middle.
+        search starts at the estimator's own values if they are numbers within the bounds,
+        and otherwise in the middle.
     criterion : str, default="left_out_log_loss"
-        * "left_out_log_loss": log loss of the left-out probabilities, of ``leave_out="strata"`` the mean
-          of that and of the one with five strata, if there are more. The link's own parameters have
-          seen them: it flatters a flexible link, such as an isotonic regression.
-        * "left_out_error": the share of rows that ``predict`` gets wrong when they are left out.
-        * "evidence": :func:`bayes_svm.log_evidence`, whose gradient ``param_space`` follows.
-        * "span", "xi_alpha": the error by :func:`bayes_svm.span_estimate`,
-          :func:`bayes_svm.leave_one_out.estimates`.
-        * "class_similarity": :func:`bayes_svm.class_similarity`, which knows nothing of C: the
+        * "left_out_log_loss": log loss of the left-out probabilities. With ``leave_out="strata"`` it is
+          the mean of that and of the log loss with five strata, if there are more than five. The
+          parameters of the link have been fitted to these rows, so it flatters a flexible link such as
+          an isotonic regression.
+        * "left_out_error": share of the rows that ``predict`` gets wrong when they are left out.
+        * "evidence": :func:`bayes_svm.log_evidence`, whose gradient a search of ``param_space`` follows.
+        * "span": the error by :func:`bayes_svm.span_estimate`.
+        * "xi_alpha": the error by :func:`bayes_svm.xi_alpha`.
+        * "class_similarity": :func:`bayes_svm.class_similarity`, which does not depend on C, so the
           first C of a grid is taken.
     prefilter : float in (0, 1], optional
-        Share of a grid's kernels that class similarity, which needs no training, leaves to the
-        criterion; at least one. The others get the score -infinity.
+        Share of a grid's kernels that are tried, at least one: those of best class similarity, which
+        needs no training. The others get the score -infinity.
     combine : {"best", "stack"}, default="best"
-        Keep the best model, or the mixture of those of a grid.
+        Keep the best model, or a mixture of the models of a grid.
     refit : bool, default=True
-        Keep fitted models, to predict with. They are the ones already fitted, on all data.
+        Whether fitted models are kept to predict with. They are those already fitted, on all data.
     max_evaluations : int, default=60
-        Settings that a search of ``param_space`` may try.
+        Largest number of settings that a search of ``param_space`` tries.
     n_jobs : int, default=None
-        Jobs of joblib over the kernels of a grid. The result does not depend on it.
+        Number of jobs of joblib over the kernels of a grid. The result does not depend on it.
     verbose : int, default=0
         1 prints every setting and its score to stderr.
 
     Attributes
     ----------
     best_params_ : dict
+        The best setting.
     best_index_ : int
         Its row in ``cv_results_``.
     best_score_ : float
-        Its score; more is better: losses and errors are negative. It was chosen for it, and is too good.
+        Its score; more is better, so losses and errors are negative. The setting was chosen for this
+        score, so the score is too good.
     best_estimator_ : BayesSVC or Pipeline
-        Fitted with the best parameters.
+        The model fitted with the best setting.
     cv_results_ : dict of arrays
-        ``params``, ``param_*``, ``mean_test_score``, ``rank_test_score``, ``mean_fit_time``, as in
+        ``params``, ``param_*``, ``mean_test_score``, ``rank_test_score`` and ``mean_fit_time``, as in
         GridSearchCV; one row per setting tried.
     estimators_ : list
         The models that predict: the best one, or those of the mixture.
     weights_ : array of shape (n_estimators,)
         Their weights; those of a mixture need not sum to 1.
     base_ : array of shape (n_classes,)
-        Logarithms of the classes' shares.
+        Logarithms of the classes' shares :math:`\pi`.
     left_out_proba_ : array of shape (n_samples, n_classes)
-        Left-out probabilities of the model or the mixture. Of each row they are those of the setting, or
-        the mixture, chosen without its third of the strata, by links fitted without this third too; with a
-        criterion that is no mean over the rows ("evidence", "span", "xi_alpha", "class_similarity") those
-        of the best, by such links. A class with fewer than five members is too small for that: its links
-        have seen it whole.
-    left_out_log_loss_, left_out_error_ : float
-        Mean log loss, and share of wrong predictions, of these probabilities.
+        Left-out probabilities of each row, by the setting or the mixture chosen without the row's third
+        of the strata, and by links fitted without it. If the criterion is not a mean over the rows
+        ("evidence", "span", "xi_alpha", "class_similarity"), the setting is always the best one. A class
+        with fewer than five members is too small to divide: its links are fitted to all its rows.
+    left_out_log_loss_ : float
+        Mean log loss of ``left_out_proba_``.
+    left_out_error_ : float
+        Share of the rows that are predicted wrongly from ``left_out_proba_``.
     class_weight_ : array of shape (n_classes,)
-        Costs of the classes, by which ``predict`` weighs the probabilities; of a mixture their geometric
-        mean.
+        Costs of the classes, by which ``predict`` weights the probabilities; for a mixture the geometric
+        mean of the models' costs.
     classes_ : array of shape (n_classes,)
+        The labels, sorted.
     n_features_in_ : int
+        Number of features.
 
     See Also
     --------
@@ -203,7 +192,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.pairwise = inner.input_tags.pairwise
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:
@@ -212,94 +201,56 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Training data.
         y : array of shape (n_samples,)
+            Labels.
         sample_weight : array of shape (n_samples,), optional
-            Counts of the rows, at least 0.
+            How often each row counts, at least 0.
         groups : array of shape (n_samples,), optional
             Labels of groups that are left out whole, as in :meth:`BayesSVC.fit`.
 
         Returns
         -------
         BayesSVCSearch
+            The search itself, fitted.
 
         Raises
         ------
         TypeError
             If the estimator is neither a BayesSVC nor a Pipeline that ends in one.
         ValueError
-            Unless exactly one of ``param_grid`` and ``param_space`` is given; for bounds that are none.
+            Unless exactly one of ``param_grid`` and ``param_space`` is given, with at least one setting
+            or with valid bounds.
         """
         check_instance(self.estimator)
         last_step(self.estimator)
+        # Attributes of an earlier fit that this one does not set would otherwise remain.
         for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # of an earlier fit
+            delattr(self, name)
         if (self.param_grid is None) == (self.param_space is None):
-            raise ValueError("Give either param_grid or param_space.")
+            raise ValueError("Give exactly one of param_grid and param_space.")
         if self.param_space is not None and self.combine == "stack":
-            raise ValueError("combine='stack' mixes the models of a param_grid: give one, or combine='best'.")
+            raise ValueError(
+                "combine='stack' mixes the models of a grid: give param_grid, or combine='best'."
+            )
         data = Data(X, y, sample_weight, groups)
-        trials = self._grid_trials(data)
         if self.param_space is not None:
-            trials = self._space_trials(data)
+            space = Space(self.estimator, self.param_space)
+            how = self.criterion, self.max_evaluations, self.verbose
+            trials = over_space(self.estimator, space, data, *how)
+        else:
+            settings = list(ParameterGrid(self.param_grid))
+            if not settings:
+                raise ValueError("param_grid is empty: give at least one setting.")
+            options = self.criterion, self.prefilter, self.n_jobs, self.verbose
+            trials = over_grid(self.estimator, settings, data, *options)
         self._store(trials)
         if self.refit:
             self._keep(trials, data)
         return self
 
-    def _grid_trials(self, data: Data) -> list[Trial]:
-        if self.param_grid is None:
-            return []
-        settings = list(ParameterGrid(self.param_grid))
-        if not settings:
-            raise ValueError("param_grid is empty: give at least one setting.")
-        groups = by_kernel(settings, f"{prefix_of(self.estimator)}C")
-        trials = [Trial(setting, -np.inf, 0.0, None) for setting in settings]
-        if self.prefilter is not None:
-            firsts = [settings[group[0]] for group in groups]
-            similarity = [class_similarity_of(self.estimator, setting, data) for setting in firsts]
-            kept = np.argsort(similarity, kind="stable")[: math.ceil(self.prefilter * len(groups))]
-            groups = [groups[k] for k in np.sort(kept)]
-        with one_blas_thread():  # of this thread, too: of several, the first to leave would lift the limit
-            parts = Parallel(n_jobs=self.n_jobs)(
-                delayed(try_same_kernel)(
-                    self.estimator, [settings[k] for k in group], data, self.criterion, bool(self.verbose)
-                )
-                for group in groups
-            )
-        for group, part in zip(groups, parts, strict=True):
-            for k, trial in zip(group, part, strict=True):
-                trials[k] = trial
-        return trials
-
-    def _space_trials(self, data: Data) -> list[Trial]:
-        assert self.param_space is not None
-        space = Space(self.estimator, self.param_space)
-        trials: list[Trial] = []
-
-        def loss(point: Array) -> Any:
-            """Minus the score, with its gradient where the criterion has one."""
-            if len(trials) == self.max_evaluations:
-                raise _EnoughError
-            parameters = space.parameters(point)
-            trial, gradient = try_one(self.estimator, parameters, data, self.criterion)
-            trials.append(trial)
-            if self.verbose:
-                say(trial, self.criterion)
-            return -trial.score if gradient is None else (-trial.score, -space.gradient(gradient))
-
-        climbs = self.criterion == "evidence"
-        with suppress(_EnoughError):
-            minimize(
-                loss,
-                space.start,
-                jac=climbs,
-                bounds=space.bounds,
-                method="L-BFGS-B" if climbs else "Nelder-Mead",
-                options={} if climbs else {"initial_simplex": space.simplex, "xatol": 0.05, "fatol": 1e-5},
-            )
-        return trials
-
     def _store(self, trials: list[Trial]) -> None:
+        """Set ``cv_results_`` and the ``best_`` attributes."""
         scores = np.array([trial.score for trial in trials])
         names = sorted({name for trial in trials for name in trial.parameters})
         self.cv_results_ = {
@@ -314,6 +265,7 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_params_ = trials[self.best_index_].parameters
 
     def _keep(self, trials: list[Trial], data: Data) -> None:
+        """Set the attributes that need fitted models."""
         chosen = trials[self.best_index_]
         if chosen.model is None:
             settings = [self.best_params_]
@@ -321,20 +273,21 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_estimator_ = best = chosen.model
         n_classes = len(best.classes_)
         weight = checked_weights(data.sample_weight, np.zeros((len(last_step(best).left_out_proba_), 1)))
+        # A row of weight 0 may have a label that is no class: any number does for it.
         numbers = np.minimum(np.searchsorted(best.classes_, column_or_1d(data.y)), n_classes - 1)
         self.base_ = log_shares(numbers, weight, n_classes)
         self.estimators_, self.weights_ = [best], np.ones(1)
         fitted = [trial for trial in trials if trial.logs is not None]
         wrong = None
         if self.combine == "stack":
-            told, weights = _stacked(fitted, numbers, weight, self.base_, chosen)
+            told, weights = told_of_mixture(fitted, numbers, weight, self.base_, chosen)
             kept = np.flatnonzero(weights)
             self.estimators_ = [fitted[k].model for k in kept]
             self.weights_ = weights[kept]
         elif trials[self.best_index_].losses is not None:
-            told, wrong = _chosen(fitted, numbers, weight, chosen)
+            told, wrong = told_of_choice(fitted, numbers, weight, chosen)
         else:
-            told = _crossed_proba(chosen)
+            told = crossed_proba(chosen)
         costs = np.array([last_step(model).class_weight_ for model in self.estimators_])
         pooled_costs = np.exp(self.weights_ @ np.log(costs) / self.weights_.sum())
         self.class_weight_ = costs[0] if len(costs) == 1 else pooled_costs
@@ -346,7 +299,8 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.left_out_error_ = float(np.average(wrong, weights=weight))
         self.classes_ = best.classes_
         for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(best, name):  # a pipeline that begins with "passthrough" has them not
+            # A pipeline that begins with "passthrough" does not have them.
+            if hasattr(best, name):
                 setattr(self, name, getattr(best, name))
 
     def predict_proba(self, X: Any) -> Array:
@@ -355,10 +309,12 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         array of shape (n_samples, n_classes)
+            The probabilities, in the order of ``classes_``.
         """
         return np.exp(self.predict_log_proba(X))
 
@@ -368,25 +324,29 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         array of shape (n_samples, n_classes)
+            The log-probabilities, in the order of ``classes_``.
         """
         self._require_models()
         logs = [model.predict_log_proba(X) for model in self.estimators_]
         return np.asarray(logs[0] if len(logs) == 1 else pooled(np.stack(logs), self.weights_, self.base_))
 
     def decision_function(self, X: Any) -> Array:
-        """Decision values of the best model; of a mixture the log-odds of its probabilities.
+        """Decision values of the best model, or the log-odds of a mixture's probabilities.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
+            One value per row for two classes, positive for ``classes_[1]``; otherwise one per class.
         """
         self._require_models()
         if len(self.estimators_) == 1:
@@ -397,15 +357,17 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return normalised_log_odds(logs + np.log(self.class_weight_))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class; with class weights, that of the largest class weight times probability.
+        """Class of the largest class weight times probability.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         array of shape (n_samples,)
+            The labels.
         """
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[decided(proba, self.class_weight_)])
@@ -413,64 +375,11 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _require_models(self) -> None:
         check_is_fitted(self)
         if not hasattr(self, "estimators_"):
-            raise AttributeError("refit=False keeps no model to predict with: set refit=True.")
-
-
-def first_best(scores: Array) -> int:
-    """Number of the first score that is the best but for rounding."""
-    best = float(scores.max())
-    return int(np.flatnonzero(scores >= best - TIE * abs(best))[0])
-
-
-def _chosen(
-    trials: list[Trial], numbers: NDArray[np.intp], weight: Array, best: Trial
-) -> tuple[Array, Array]:
-    """What the settings that are the best without each fold say of its rows: probabilities, and errors."""
-    assert best.left_out is not None
-    assert best.logs is not None
-    losses = np.array([trial.losses for trial in trials])
-    shares = best.left_out.row_shares()
-    first = [first_best(-losses @ (weight * (1.0 - own))) for own in shares.T]
-    probas = {k: _crossed_proba(trials[k]) for k in set(first)}
-    told = np.where(shares.sum(axis=1, keepdims=True) > 0.0, 0.0, np.exp(best.logs))
-    wrong = np.zeros(len(numbers))
-    for k, own in zip(first, shares.T, strict=True):
-        told += own[:, None] * probas[k]
-        wrong += own * (decided(probas[k], last_step(trials[k].model).class_weight_) != numbers)
-    return told, wrong
-
-
-def _stacked(
-    trials: list[Trial], numbers: NDArray[np.intp], weight: Array, base: Array, best: Trial
-) -> tuple[Array, Array]:
-    """Left-out probabilities of the mixtures fitted without each fold, and the weights of the whole one."""
-    assert best.left_out is not None
-    logs, used = np.stack([trial.logs for trial in trials if trial.logs is not None]), weight > 0.0
-    shares = best.left_out.row_shares()
-    weights, *without = [
-        stacking_weights(logs[:, used], numbers[used], kept[used], base)
-        for kept in (weight, *(weight * (1.0 - shares.T)))
-    ]
-    told = np.where(shares.sum(axis=1, keepdims=True) > 0.0, 0.0, np.exp(pooled(logs, weights, base)))
-    for k in np.flatnonzero(np.any(without, axis=0)):
-        with np.errstate(divide="ignore"):
-            logs[k] = np.log(_crossed_proba(trials[k]))
-    for of_models, own in zip(without, shares.T, strict=True):
-        told += own[:, None] * np.exp(pooled(logs, of_models, base))
-    return told, weights
-
-
-def _crossed_proba(trial: Trial) -> Array:
-    assert trial.left_out is not None
-    return trial.left_out.crossed_proba(last_step(trial.model))
-
-
-class _EnoughError(Exception):
-    """All evaluations are used up: scipy's own limits are exceeded by a line search."""
+            raise AttributeError("refit=False keeps no model to predict with: fit with refit=True.")
 
 
 def _column(settings: list[Parameters], name: str) -> np.ma.MaskedArray[Any, Any]:
-    """One parameter of all settings, masked where a setting has it not."""
+    """One parameter of all settings, masked for the settings that do not have it."""
     values = np.ma.masked_all(len(settings), dtype=object)
     for k, setting in enumerate(settings):
         if name in setting:

@@ -1,4 +1,4 @@
-"""One setting after the other fitted and scored: the trials of a search without folds."""
+"""Trials of a search without folds: settings fitted and scored one after the other."""
 
 from __future__ import annotations
 
@@ -17,19 +17,17 @@ from sklearn.pipeline import Pipeline
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.dual.machine import Machine
 from bayes_svm.leave_one_out.cases import Leaving, strata, strata_of_groups, what_leaves
-from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
 from bayes_svm.leave_one_out.folds import group_numbers
-from bayes_svm.probability.evidence import log_evidence
 from bayes_svm.probability.link import LinkData
-from bayes_svm.similarity.class_similarity import class_similarity
+from bayes_svm.selection.criteria import CRITERIA, similarity
 from bayes_svm.utils.threads import one_blas_thread
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
 __all__ = [
-    "LEAST",
     "Data",
     "LeftOut",
+    "Parameters",
     "Trial",
     "by_kernel",
     "class_similarity_of",
@@ -42,14 +40,26 @@ __all__ = [
 
 Parameters = dict[str, Any]
 
-ROW_BY_ROW = ("left_out_log_loss", "left_out_error")  # criteria that are means over the rows
-FEW = 5  # strata that are left out besides: fewer and larger, whose values vary less from setting to setting
-FOLDS = 3  # of the strata, without each of which a choice is made anew: see BayesSVCSearch
-LEAST = float(np.finfo(float).eps)  # of a probability
+# Number of fewer and larger strata, whose losses vary less from setting to setting.
+FEW = 5
+# The strata are dealt to this many folds, and the choice is made anew without each: see BayesSVCSearch.
+FOLDS = 3
 
 
 class Data(NamedTuple):
-    """What every setting is fitted to: the arguments of ``fit``."""
+    """What every setting is fitted to: the arguments of ``fit``.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Training data.
+    y : array of shape (n_samples,)
+        Labels.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the rows.
+    groups : array of shape (n_samples,), optional
+        Labels of groups that are left out whole.
+    """
 
     X: Any
     y: ArrayLike
@@ -59,14 +69,22 @@ class Data(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting: its score, of which more is better, its seconds, and the fitted model if kept.
+    """One setting that was tried.
 
     Parameters
     ----------
+    parameters : dict
+        The setting.
+    score : float
+        Its score; more is better.
+    seconds : float
+        Wall time.
+    model : BayesSVC or Pipeline or None
+        The fitted model; None if none was kept.
     logs : array of shape (n_samples, n_classes), optional
         Left-out log-probabilities.
     losses : array of shape (n_samples,), optional
-        Of a criterion that is a mean over the rows: minus the score is their weighted mean.
+        What each row costs when it is left out, if the score is minus the weighted mean of that.
     left_out : LeftOut, optional
         What the link was fitted to.
     """
@@ -82,14 +100,16 @@ class Trial:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What a link was fitted to, and some folds of it.
+    """What a link was fitted to, divided into folds.
 
     Parameters
     ----------
     leaving : Leaving
+        What left together.
     data : LinkData
+        The left-out values, and what else the link was fitted to.
     part_shares : array of shape (n_parts, n_folds)
-        Which share of each part is in each fold.
+        Share of each part that is in each fold.
     """
 
     leaving: Leaving
@@ -98,7 +118,7 @@ class LeftOut:
 
     @classmethod
     def of(cls, leaving: Leaving, data: LinkData, machine: Machine, like: LeftOut | None) -> LeftOut:
-        """With the arrays of another setting where they are the same: there may be many settings."""
+        """Divide into folds. Equal arrays of another setting are shared, to save memory."""
         if like is None or not all(
             np.array_equal(getattr(leaving, name), getattr(like.leaving, name))
             for name in ("kind", "case", "part_kind", "copies", "times")
@@ -108,7 +128,7 @@ class LeftOut:
         return cls(like.leaving, same, like.part_shares)
 
     def row_shares(self) -> Array:
-        """Which share of each row is in each fold, shape (n_samples, n_folds); 0 if it is in none."""
+        """Share of each row that is in each fold, shape (n_samples, n_folds); 0 for rows in no fold."""
         absent = np.zeros((len(self.leaving.kind), self.part_shares.shape[1]))
         return self.leaving.row_means(self.part_shares, absent)
 
@@ -118,8 +138,8 @@ class LeftOut:
         Warns
         -----
         UserWarning
-            If a calibrator cannot be fitted without a fold, or says NaN of it: the probabilities are then
-            by the one that has seen all rows.
+            If a calibrator cannot be fitted without a fold, or returns NaN for it. The probabilities are
+            then by the calibrator fitted to all rows.
         """
         try:
             told = sum(
@@ -130,8 +150,8 @@ class LeftOut:
             if isinstance(model.link, str):
                 raise
             warn(
-                f"link={model.link} fails where a third of the strata is left out, so that what the search "
-                f"tells of itself is by the one that has seen every row: {error}"
+                f"link={model.link} cannot be fitted without a third of the strata, so the search's "
+                f"left_out_proba_ is by the link fitted to all rows: {error}"
             )
             return np.asarray(model.left_out_proba_)
         return self.leaving.row_means(np.asarray(told), model.left_out_proba_)
@@ -149,7 +169,7 @@ def last_step(estimator: Any) -> BayesSVC:
 
 
 def prefix_of(estimator: Any) -> str:
-    """What stands before the parameters of the BayesSVC."""
+    """Prefix of the BayesSVC's parameters: the name of its step and two underscores, in a pipeline."""
     return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
 
 
@@ -159,13 +179,13 @@ def _with(estimator: Any, setting: Parameters) -> Any:
 
 
 def _transformed(whole: Any, X: Any, y: ArrayLike) -> Any:
-    """X after the steps before the last."""
+    """X transformed by the steps of a pipeline before the last."""
     several = isinstance(whole, Pipeline) and len(whole.steps) > 1
     return whole[:-1].fit_transform(X, y) if several else X
 
 
 def by_kernel(settings: list[Parameters], name_of_C: str) -> list[list[int]]:
-    """Numbers of the settings that differ in C alone, smallest C first."""
+    """Groups of settings that differ in C alone: their numbers, smallest C first."""
     groups: list[tuple[Parameters, list[int]]] = []
     for k, setting in enumerate(settings):
         rest = {name: value for name, value in setting.items() if name != name_of_C}
@@ -179,7 +199,7 @@ def by_kernel(settings: list[Parameters], name_of_C: str) -> list[list[int]]:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two values of a grid are surely the same: the same object, or equal numbers or texts."""
+    """Whether two values of a grid are the same object, or equal numbers or strings of one type."""
     plain = (str, int, float, bool)
     return one is other or (type(one) is type(other) and isinstance(one, plain) and one == other)
 
@@ -187,7 +207,8 @@ def _equal(one: Any, other: Any) -> bool:
 def try_same_kernel(
     estimator: Any, settings: list[Parameters], data: Data, criterion: str, verbose: bool
 ) -> list[Trial]:
-    """Trials that share the kernel matrix; each solution is where the next one starts."""
+    """Trials of settings that share the kernel matrix; each solver starts at the solution before."""
+    how = CRITERIA[criterion]
     X, y, sample_weight, groups = data
     trials: list[Trial] = []
     machine, starts, before, left_out = None, None, None, None
@@ -208,78 +229,62 @@ def try_same_kernel(
             link_data = model._fit(machine, leaving, numbers, starts)
             solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
             optima = [solution.beta for solution in solutions]
-            losses = _losses(model, machine, criterion)
-            if criterion == "left_out_log_loss" and model.leave_out == "strata" and leaving.times.sum() > FEW:
-                few = clone(model)
-                few.class_weight_ = model.class_weight_
-                fewer = strata(machine, FEW) if numbers is None else strata_of_groups(machine, numbers, FEW)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)  # of a link that nobody uses
-                    few._fit(machine, fewer, numbers, optima)
-                losses = (losses + _losses(few, machine, criterion)) / 2.0
-            # Where there is no optimum, what is found depends on where the solver starts.
-            starts = optima if machine.convex else None
-            if criterion in ROW_BY_ROW:
+            losses = None
+            if how.losses is not None:
+                losses = how.losses(model, machine.y)
+                if how.over_fewer_strata and model.leave_out == "strata" and leaving.times.sum() > FEW:
+                    few = _fitted_on_fewer_strata(model, machine, numbers, optima)
+                    losses = (losses + how.losses(few, machine.y)) / 2.0
                 score = -float(np.average(losses, weights=machine.weight))
             else:
-                score = _score(model, Data(X, y, sample_weight), criterion)
+                assert how.score is not None
+                score = how.score(model, X, y, sample_weight)
+            # Without an optimum the result would depend on where the solver starts.
+            starts = optima if machine.convex else None
         with np.errstate(divide="ignore"):
             logs = np.log(model.left_out_proba_)
         left_out = LeftOut.of(leaving, link_data, machine, left_out)
         seconds = time.perf_counter() - started
-        kept = losses if criterion in ROW_BY_ROW else None
-        trials.append(Trial(setting, score, seconds, whole, logs, kept, left_out))
+        trials.append(Trial(setting, score, seconds, whole, logs, losses, left_out))
         if verbose:
             say(trials[-1], criterion)
     return trials
 
 
+def _fitted_on_fewer_strata(
+    model: BayesSVC, machine: Machine, groups: Indices | None, starts: list[Array]
+) -> BayesSVC:
+    """The same fit with fewer and larger strata left out."""
+    few = clone(model)
+    few.class_weight_ = model.class_weight_
+    fewer = strata(machine, FEW) if groups is None else strata_of_groups(machine, groups, FEW)
+    # Nobody uses the link that is fitted here, so nobody needs its warnings.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        few._fit(machine, fewer, groups, starts)
+    return few
+
+
 def class_similarity_of(estimator: Any, setting: Parameters, data: Data) -> float:
-    """Of one setting, nothing but the steps before the BayesSVC being fitted."""
+    """Class similarity of a setting's kernel, for which only the steps before the BayesSVC are fitted."""
     whole = _with(estimator, setting)
-    return _similarity_of(last_step(whole), data._replace(X=_transformed(whole, data.X, data.y)))
-
-
-def _similarity_of(model: BayesSVC, data: Data) -> float:
-    names = ("kernel", "degree", "gamma", "coef0")
-    parameters = {name: getattr(model, name) for name in names}
-    return class_similarity(data.X, data.y, **parameters, sample_weight=data.sample_weight).value
-
-
-def _losses(model: BayesSVC, machine: Machine, criterion: str) -> Array:
-    """What each row costs, left out: an error, or its log loss."""
-    if criterion == "left_out_error":
-        return np.asarray(model.left_out_.predicted != machine.y, dtype=np.float64)
-    own = model.left_out_proba_[np.arange(len(machine.y)), machine.y]
-    return np.asarray(-np.log(np.clip(own, LEAST, 1.0)))
-
-
-def _score(model: BayesSVC, data: Data, criterion: str) -> float:
-    """Of a fitted model, more being better."""
-    if criterion == "evidence":
-        return log_evidence(model, data.X, data.y, sample_weight=data.sample_weight).value
-    if criterion == "class_similarity":
-        return -_similarity_of(model, data)
-    estimate = span_estimate if criterion == "span" else xi_alpha
-    return -estimate(model, data.X, data.y, sample_weight=data.sample_weight).error
+    return similarity(last_step(whole), _transformed(whole, data.X, data.y), data.y, data.sample_weight)
 
 
 def try_one(
     estimator: Any, setting: Parameters, data: Data, criterion: str
 ) -> tuple[Trial, Mapping[str, Any] | None]:
-    """One setting, and the gradient of its score by logarithms where the criterion has one."""
-    if criterion != "evidence":
+    """Trial of one setting, and the gradient of its score by logarithms, or None."""
+    score_with_gradient = CRITERIA[criterion].gradient
+    if score_with_gradient is None:
         [trial] = try_same_kernel(estimator, [setting], data, criterion, verbose=False)
         return trial, None
     started = time.perf_counter()
     whole = _with(estimator, setting)
     model = last_step(whole)
     X = _transformed(whole, data.X, data.y)
-    found = log_evidence(model, X, data.y, sample_weight=data.sample_weight)
-    gradient = dict(found.gradient)
-    if "coef0" in gradient:
-        gradient["coef0"] *= model.coef0
-    return Trial(setting, found.value, time.perf_counter() - started, None), gradient
+    score, gradient = score_with_gradient(model, X, data.y, data.sample_weight)
+    return Trial(setting, score, time.perf_counter() - started, None), gradient
 
 
 def say(trial: Trial, criterion: str) -> None:

@@ -1,1 +1,1 @@
-"""Class similarity, which judges a kernel before anything is trained."""
+"""Class similarity, which judges a kernel without training a machine."""

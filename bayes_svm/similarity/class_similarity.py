@@ -1,8 +1,8 @@
-"""Class similarity: how well a kernel keeps the classes apart, known before any training."""
+"""Class similarity: how well a kernel separates the classes, computed without training a machine."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,51 +10,56 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils import check_array, check_consistent_length
 
 from bayes_svm.kernels.aggregation import AggregationKernel
-from bayes_svm.kernels.functions import KERNEL_NAMES, Kernel, KernelFunction, make_symmetric, resolve_gamma
+from bayes_svm.kernels.arrays import largest_entry, make_symmetric
+from bayes_svm.kernels.callables import KernelFunction
+from bayes_svm.kernels.functions import KERNEL_NAMES
+from bayes_svm.kernels.gamma import resolve_gamma
 from bayes_svm.kernels.hypersphere import inverse_lengths
+from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.similarity.pairs import LabelledRows, PairMasses
 from bayes_svm.utils.checks import checked_square, checked_weights, encode_classes, with_narrow_indices
-from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.utils.scikit_learn import Interval, StrOptions, validate_params
 from bayes_svm.utils.threads import one_blas_thread
-from bayes_svm.utils.types import Array, Indices
+from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["ClassSimilarity", "LabelledRows", "PairMasses", "angle_slopes", "class_similarity", "row_panels"]
+__all__ = ["ClassSimilarity", "angle_slopes", "class_similarity", "row_panels"]
 
-
-PANEL = 512  # rows and columns of kernel values held at a time, per thread: they stay in the cache
-ROUNDING = 1e-8  # by which a cosine may exceed 1
+# Every thread holds kernel values between this many rows at a time, which stay in the cache.
+PANEL = 512
+# A cosine may exceed 1 by this much through rounding.
+ROUNDING = 1e-8
 
 
 @dataclass(frozen=True)
 class ClassSimilarity:
-    r"""Average similarity of the classes under a kernel, and what it comes to.
-
-    With :math:`H` the kernel's hypersphere form, a cosine in feature space:
+    r"""Average similarity of the classes under a kernel, and class similarity.
 
     .. math:: \mathrm{Avg}_{ij} = E[H(x, z) \mid x \in C_i, z \in C_j], \qquad
               \mathrm{CS} = \arccos W - \arccos B
 
-    W is the mean over pairs of one class, B over pairs of two. CS is between
-    :math:`-\pi/2` (each class one point, orthogonal to the others) and about 0 (classes alike)
-    for kernels without negative values; lower is better.
+    :math:`H` is the hypersphere form of the kernel, a cosine in feature space. W is the mean of H
+    over pairs of the same class, B that over pairs of different classes. For kernels without
+    negative values, CS is between :math:`-\pi/2` (each class is one point, orthogonal to the
+    others) and about 0 (the classes are alike). Lower is better.
 
     Parameters
     ----------
     classes : array of shape (n_classes,)
+        The class labels, sorted.
     average : array of shape (n_classes, n_classes)
-        Rows and columns in the order of ``classes``.
+        Mean of H over the pairs of every two classes, in the order of ``classes``.
     within, between : float
         W and B.
     value : float
         CS, in radians.
     standard_error : float
-        Of the sampled value as an estimate of the value of all rows, to first order; 0 where
-        no sample was taken.
+        First-order standard error of ``value`` as an estimate of the value of all rows; 0 if no
+        sample was drawn.
     n_samples : int
-        Rows the averages were taken over: those of positive weight, or the sample.
+        Number of rows that the averages are taken over: all rows of positive weight, or the sample.
     """
 
     classes: NDArray[Any]
@@ -66,108 +71,10 @@ class ClassSimilarity:
     n_samples: int
 
 
-@dataclass(frozen=True)
-class LabelledRows:
-    """Rows with their class numbers and weights.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n_samples, n_features)
-    y : array of shape (n_samples,)
-        Class numbers.
-    weight : array of shape (n_samples,)
-        Above 0.
-    n_classes : int
-    unbiased : bool
-        Whether a row's pair with itself is left out.
-    """
-
-    X: Any
-    y: Indices
-    weight: Array
-    n_classes: int
-    unbiased: bool
-
-    @property
-    def own(self) -> Array:
-        """Weight of every row's pairs with itself that are left out.
-
-        A row of weight w is ``max(1, floor(w))`` equal copies, as in leave-one-out: each
-        copy's pair with itself is left out, the pairs between copies are not.
-        """
-        return self.weight**2 / copies_of_weight(self.weight) * float(self.unbiased)
-
-    @property
-    def by_class(self) -> Array:
-        """Weights of shape (n_samples, n_classes), each in the column of its class."""
-        spread = np.zeros((len(self.y), self.n_classes))
-        spread[np.arange(len(self.y)), self.y] = self.weight
-        return spread
-
-    def masses(self) -> PairMasses:
-        """Total weight of the pairs of every two classes."""
-        mass = self.by_class.sum(axis=0)
-        own = np.bincount(self.y, weights=self.own, minlength=self.n_classes)
-        return PairMasses(np.outer(mass, mass) - np.diag(own))
-
-    def require_pairs(self, classes: NDArray[Any]) -> None:
-        """Raise ValueError for a class without two members, where a pair needs them."""
-        copies = np.bincount(self.y, weights=copies_of_weight(self.weight), minlength=self.n_classes)
-        if self.unbiased and copies.min() < 2:
-            raise ValueError(
-                f"Class {classes.tolist()[copies.argmin()]!r} has 1 member, and no pair of two: merge or "
-                "drop the class, add members, or count pairs of a row with itself (unbiased=False)."
-            )
-
-    def sampled(self, n: int, random_state: Any) -> tuple[LabelledRows, Indices]:
-        """About ``n`` rows, of each class its share and at least 2; and their row numbers."""
-        random = check_random_state(random_state)
-        chosen = []
-        for number in range(self.n_classes):
-            members = np.flatnonzero(self.y == number)
-            size = min(len(members), max(2, round(n * len(members) / len(self.y))))
-            chosen.append(random.choice(members, size, replace=False))
-        rows = np.sort(np.concatenate(chosen))
-        return self.take(rows, self.X[rows]), rows
-
-    def take(self, rows: Any, X: Any) -> LabelledRows:
-        """The given rows, whose points are ``X``."""
-        return LabelledRows(X, self.y[rows], self.weight[rows], self.n_classes, self.unbiased)
-
-
-@dataclass(frozen=True)
-class PairMasses:
-    """Total weight of the pairs of every two classes, of shape (n_classes, n_classes)."""
-
-    mass: Array
-
-    @property
-    def same(self) -> float:
-        """Weight of all pairs of one class."""
-        return float(np.trace(self.mass))
-
-    @property
-    def different(self) -> float:
-        """Weight of all pairs of two classes."""
-        return float(self.mass[self.apart].sum())
-
-    @property
-    def apart(self) -> NDArray[np.bool_]:
-        """Where the two classes differ."""
-        return ~np.eye(len(self.mass), dtype=bool)
-
-    def means(self, average: Array) -> tuple[float, float]:
-        """W and B; rounding must not take a cosine beyond 1."""
-        products = self.mass * average
-        within = np.trace(products) / self.same
-        between = products[self.apart].sum() / self.different
-        return float(np.clip(within, -1.0, 1.0)), float(np.clip(between, -1.0, 1.0))
-
-
 def angle_slopes(within: float, between: float) -> tuple[float, float]:
-    """Derivatives of CS in W and in B; 0 at a cosine of 1 or -1, where nothing can vary."""
-    spread = [1.0 - cosine**2 for cosine in (within, between)]
-    slopes = [1.0 / np.sqrt(s) if s > 0 else 0.0 for s in spread]
+    """Derivatives of CS by W and by B; 0 at a cosine of 1 or -1, which all pairs must share."""
+    squared_sines = [1.0 - cosine**2 for cosine in (within, between)]
+    slopes = [1.0 / np.sqrt(square) if square > 0 else 0.0 for square in squared_sines]
     return -slopes[0], slopes[1]
 
 
@@ -202,47 +109,49 @@ def class_similarity(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> ClassSimilarity:
-    r"""Judge a kernel by the similarity it gives to members of one class and of two.
+    r"""Judge a kernel by how similar it makes points of the same class and of different classes.
 
     .. math:: \mathrm{CS} = \arccos W - \arccos B, \quad
               W = E[H(x, z) \mid \text{same class}], \quad B = E[H(x, z) \mid \text{different classes}]
 
-    :math:`H(x, z) = k(x, z) / \sqrt{k(x, x) k(z, z)}`, 0 where a diagonal is 0, is taken of
-    every kernel. Lower is better. Nothing is trained: a cheap filter for kernels, not the last
-    word, and it knows nothing of C. The kernel matrix is never in memory as a whole; a linear
-    kernel and :class:`~bayes_svm.AggregationKernel` need no pairs at all.
+    where :math:`H(x, z) = k(x, z) / \sqrt{k(x, x) k(z, z)}`, or 0 if k(x, x) or k(z, z) is 0.
+    Lower is better. No machine is trained, and C plays no part: class similarity is a cheap filter
+    for kernels, not a replacement for the error of a machine. The kernel matrix is never in memory
+    as a whole. A linear kernel and :class:`~bayes_svm.AggregationKernel` need no kernel values at
+    all.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
-        The kernel matrix, of shape (n_samples, n_samples), for ``kernel="precomputed"``.
+        The points. For ``kernel="precomputed"`` the kernel matrix, of shape (n_samples, n_samples).
     y : array of shape (n_samples,)
         Labels of any type, two classes or more.
     kernel, degree, gamma, coef0
-        As in :class:`sklearn.svm.SVC`.
+        The kernel and its parameters, as in :class:`sklearn.svm.SVC`.
     unbiased : bool, default=True
-        Average over pairs of different rows, as the expectation over independent draws
-        demands. With False the pairs of a row with itself count too and raise W, most where
-        the kernel is narrow.
+        Whether to average over pairs of different rows only, which estimates the expectation
+        without bias. If False, the pairs of a row with itself count too and raise W, most of all
+        for a narrow kernel.
     sample_weight : array of shape (n_samples,), optional
         Counts of the rows: a weight of 2 is the row given twice, 0 is the row absent.
     max_samples : int, optional
-        With more rows than this, about so many are drawn, of each class its share and at least
-        2, and the result has a standard error. By default all rows are taken.
+        If there are more rows, about this many are drawn, from each class its share but at least
+        2, and the result has a standard error. By default all rows are used.
     random_state : int, RandomState instance or None, default=None
-        Of the sample.
+        Random numbers for drawing the sample.
     n_jobs : int, default=None
-        Threads. The result does not depend on it.
+        Number of threads. The result does not depend on it.
 
     Returns
     -------
     ClassSimilarity
+        Class similarity with the averages it is computed from.
 
     Raises
     ------
     ValueError
-        If a class has one member (with ``unbiased=False`` it may), or y one class only; if the
-        kernel is not one: not symmetric, k(x, x) below 0, or \|H\| above 1.
+        If y has one class only, if a class has one member only and ``unbiased`` is True, or if the
+        kernel is not valid: not symmetric, with k(x, x) below 0, or with \|H\| above 1.
 
     References
     ----------
@@ -289,15 +198,15 @@ def _checked(
         with_narrow_indices(X),
         accept_sparse=False if kernel.precomputed else "csr",
         dtype=[np.float64, np.float32] if kernel.precomputed else np.float64,
-        ensure_all_finite=not callable(kernel.function),  # a callable may know what NaN means
+        ensure_all_finite=not kernel.is_callable,  # NaN may have a meaning for a callable
     )
     check_consistent_length(X, y)
     if kernel.precomputed:
         checked_square(X, X.shape[1])
     weight = checked_weights(sample_weight, X)
     classes, numbers = encode_classes(y, weight)
-    if not callable(kernel.function) and not kernel.precomputed:
-        kernel = Kernel(kernel.function, resolve_gamma(gamma, X, weight), kernel.degree, kernel.coef0)
+    if kernel.takes_gamma:
+        kernel = replace(kernel, gamma=resolve_gamma(gamma, X, weight))
     used = np.flatnonzero(weight > 0)
     if len(used) < len(weight):
         X = X[np.ix_(used, used)] if kernel.precomputed else X[used]
@@ -305,20 +214,20 @@ def _checked(
 
 
 def _explicit(kernel: Kernel, X: Any) -> tuple[Kernel, Any]:
-    """An aggregation kernel as the linear kernel of its one-hot columns; others as they are."""
+    """An aggregation kernel as the linear kernel of its feature map; other kernels unchanged."""
     if isinstance(kernel.function, AggregationKernel):
         return Kernel("linear"), kernel.function.one_hot(X)[0]
     return kernel, X
 
 
 def row_panels(n_rows: int) -> list[slice]:
-    """Slices of the rows, the unit of work of a thread."""
+    """Slices of the rows; a thread works on one at a time."""
     return [slice(start, min(start + PANEL, n_rows)) for start in range(0, n_rows, PANEL)]
 
 
 def _row_sums(kernel: Kernel, X: Any, scale: Array, spread: Array, n_jobs: int | None) -> Array:
-    """``H @ spread``: for every row its similarity to each class, summed with weights."""
-    if kernel.function == "linear":
+    """``H @ spread``: weighted sums of the similarities of every row to the members of each class."""
+    if kernel.is_linear:
         if sparse.issparse(X):
             unit = sparse.diags(scale) @ X
             return np.asarray(unit @ np.asarray(unit.T @ spread))
@@ -330,7 +239,7 @@ def _row_sums(kernel: Kernel, X: Any, scale: Array, spread: Array, n_jobs: int |
 
 
 def _panel_sums(kernel: Kernel, X: Any, scale: Array, spread: Array, rows: slice) -> Array:
-    """The rows of ``H @ spread`` that ``rows`` names."""
+    """Some rows of ``H @ spread``."""
     sums = np.zeros((rows.stop - rows.start, spread.shape[1]))
     unit = bool(np.all(scale == 1.0))
     for columns in row_panels(X.shape[0]):
@@ -346,16 +255,16 @@ def _panel_sums(kernel: Kernel, X: Any, scale: Array, spread: Array, rows: slice
 
 
 def _require_cosines(values: Array, kernel: Kernel) -> None:
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    largest = largest_entry(values)
     if not largest <= 1.0 + ROUNDING:
         raise ValueError(
             f"The kernel {kernel} is not positive semi-definite: k(x, z) / sqrt(k(x, x) k(z, z)) is a "
-            f"cosine, and reaches {largest:.6g}. Choose other parameters, or another kernel."
+            f"cosine, but reaches {largest:.6g}. Choose other parameters, or another kernel."
         )
 
 
-def _averages(rows: LabelledRows, sums: Array, nonzero: NDArray[np.bool_]) -> Array:
-    """Mean of H over the pairs of every two classes; H(x, x) is 1 where ``nonzero``."""
+def _averages(rows: LabelledRows, sums: Array, nonzero: Mask) -> Array:
+    """Mean of H over the pairs of every two classes; H(x, x) is 1 where ``nonzero``, elsewhere 0."""
     total = np.zeros((rows.n_classes, rows.n_classes))
     np.add.at(total, rows.y, rows.weight[:, None] * sums)
     own = np.bincount(rows.y, weights=rows.own * nonzero, minlength=rows.n_classes)
@@ -366,15 +275,15 @@ def _averages(rows: LabelledRows, sums: Array, nonzero: NDArray[np.bool_]) -> Ar
 def _standard_error(
     rows: LabelledRows,
     sums: Array,
-    nonzero: NDArray[np.bool_],
+    nonzero: Mask,
     average: Array,
     masses: PairMasses,
     counts: Indices,
 ) -> float:
-    """First-order standard error of CS under draws without replacement within the classes.
+    """First-order standard error of CS for a sample drawn without replacement from each class.
 
-    Each row's share in the deviation of the averages is linear in its row sums; ``masses``
-    are those of all rows, ``counts`` how many rows each class has among them.
+    The influence of each row on CS is linear in its row sums. ``masses`` and ``counts``, the number
+    of rows in each class, are those of all rows; ``rows`` and ``sums`` are those of the sample.
     """
     size = np.bincount(rows.y, minlength=rows.n_classes)
     if np.array_equal(size, counts):

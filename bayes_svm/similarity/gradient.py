@@ -1,4 +1,4 @@
-"""Gradients of class similarity in the parameters of a kernel, and the parameters that are best by it."""
+"""The gradient of class similarity by the parameters of a kernel, and the parameters that minimise it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils._param_validation import Interval, validate_params
 
 from bayes_svm.kernels.aggregation import AggregationKernel, checked_codes
-from bayes_svm.kernels.functions import resolve_gamma
+from bayes_svm.kernels.gamma import resolve_gamma
 from bayes_svm.kernels.hypersphere import GaussianKernel, inverse_lengths
-from bayes_svm.similarity.class_similarity import LabelledRows, angle_slopes, row_panels
+from bayes_svm.similarity.class_similarity import angle_slopes, row_panels
+from bayes_svm.similarity.pairs import LabelledRows
 from bayes_svm.utils.checks import checked_weights, encode_classes
+from bayes_svm.utils.scikit_learn import Interval, validate_params
 from bayes_svm.utils.threads import one_blas_thread
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
 __all__ = ["Evaluation", "KernelOptimum", "optimize_kernel", "similarity_and_gradient"]
@@ -30,7 +31,15 @@ Tunable = GaussianKernel | AggregationKernel
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Parameters that were tried, and the class similarity they gave."""
+    """Class similarity for one choice of the parameters.
+
+    Parameters
+    ----------
+    parameters : array of shape (n_parameters,)
+        Length scales or weights.
+    value : float
+        Class similarity.
+    """
 
     parameters: Array
     value: float
@@ -38,22 +47,23 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class KernelOptimum:
-    """The kernel of least class similarity that was found.
+    """The kernel of lowest class similarity that was found.
 
     Parameters
     ----------
     kernel : GaussianKernel or AggregationKernel
-        Ready for ``SVC(kernel=...)`` and ``BayesSVC(kernel=...)``. The largest weight of an
-        aggregation kernel is 1: a common factor of the weights does not matter.
+        The kernel, for ``SVC(kernel=...)`` and ``BayesSVC(kernel=...)``. The largest weight of an
+        aggregation kernel is 1, since a common factor of the weights does not matter.
     parameters : array of shape (n_parameters,)
-        Its length scales or weights.
+        Length scales or weights of the kernel.
     value : float
-        Its class similarity, on the rows it was optimised on.
+        Class similarity of the kernel on the rows it was optimised on.
     history : tuple of Evaluation
-        Everything tried, in order; the first is the start.
+        All evaluations in order, beginning with the start.
     converged : bool
+        Whether the optimiser reached a minimum.
     message : str
-        Of the optimiser.
+        Message of the optimiser.
     """
 
     kernel: Tunable
@@ -66,7 +76,7 @@ class KernelOptimum:
 
 @dataclass(frozen=True)
 class _PairSums:
-    """Sums of H over pairs, and their gradients: pairs of one class, and all pairs."""
+    """Sums of H over the pairs of the same class and over all pairs, and their gradients."""
 
     same: float
     total: float
@@ -74,7 +84,7 @@ class _PairSums:
     total_slope: Array
 
     def similarity(self, rows: LabelledRows, own: float) -> tuple[float, Array]:
-        """CS and its gradient; ``own`` is what pairs of a row with itself have in the sums."""
+        """CS and its gradient; ``own`` is what pairs of a row with itself contribute to the sums."""
         masses = rows.masses()
         within = float(np.clip((self.same - own) / masses.same, -1.0, 1.0))
         between = float(np.clip((self.total - self.same) / masses.different, -1.0, 1.0))
@@ -93,7 +103,7 @@ def similarity_and_gradient(
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
 ) -> tuple[float, Array]:
-    r"""Class similarity and its gradient in the kernel's parameters.
+    r"""Class similarity and its gradient by the kernel's parameters.
 
     .. math:: \frac{\partial\,\mathrm{CS}}{\partial\theta} =
               -\frac{1}{\sqrt{1 - W^2}} \frac{\partial W}{\partial\theta}
@@ -102,25 +112,28 @@ def similarity_and_gradient(
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Codes for an aggregation kernel.
+        The points; for an aggregation kernel their integer codes.
     y : array of shape (n_samples,)
+        Labels of any type, two classes or more.
     kernel : GaussianKernel or AggregationKernel
+        The kernel.
     unbiased, sample_weight, n_jobs
         As in :func:`~bayes_svm.class_similarity`.
 
     Returns
     -------
     float
-        CS, the same as :func:`~bayes_svm.class_similarity` gives.
-    array of shape (1,), or of the shape of the length scales or weights
-        :math:`\partial\,\mathrm{CS} / \partial \ell_k` or
-        :math:`\partial\,\mathrm{CS} / \partial w_k`. In
-        :math:`\gamma = 1 / (2 \sigma^2)` it is :math:`-\sigma^3` times that in sigma.
+        CS, the value of :func:`~bayes_svm.class_similarity`.
+    array of shape (n_parameters,)
+        :math:`\partial\,\mathrm{CS} / \partial \ell_k` for every length scale, or
+        :math:`\partial\,\mathrm{CS} / \partial w_k` for every weight. The derivative by
+        :math:`\gamma = 1 / (2 \sigma^2)` is :math:`-\sigma^3` times the derivative by
+        :math:`\sigma`.
 
     Raises
     ------
     ValueError
-        As :func:`~bayes_svm.class_similarity`.
+        In the cases of :func:`~bayes_svm.class_similarity`.
     """
     return _evaluate(_checked(X, y, kernel, sample_weight, unbiased), kernel, n_jobs)
 
@@ -159,37 +172,42 @@ def optimize_kernel(
     .. math:: \min_\theta \; \arccos W(\theta) - \arccos B(\theta), \qquad
               \theta_k \in [\theta_k^0 / \text{factor}, \; \theta_k^0 \cdot \text{factor}]
 
-    by L-BFGS-B in :math:`\log \theta`, with exact gradients. The minimum is a local one. Class
-    similarity is a filter, not a judge: look at the leave-one-out error of what it finds.
+    The optimiser is L-BFGS-B in :math:`\log \theta`, with exact gradients. The minimum is a local
+    one. Class similarity is a filter: check the kernel it finds by its leave-one-out error.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Codes for an aggregation kernel.
+        The points; for an aggregation kernel their integer codes.
     y : array of shape (n_samples,)
         Labels of any type, two classes or more.
     kernel : GaussianKernel or AggregationKernel, optional
-        The start, and what is optimised: ``GaussianKernel(1.0)`` one length scale,
-        ``GaussianKernel(np.ones(n_features))`` one for each feature, ``AggregationKernel()``
-        the weights of the attributes. By default one length scale, from gamma="scale".
+        The kernel whose parameters are optimised, beginning with its own values:
+        ``GaussianKernel(1.0)`` for one length scale, ``GaussianKernel(np.ones(n_features))`` for
+        one per feature, ``AggregationKernel()`` for the weights of the attributes. By default a
+        Gaussian kernel with one length scale, which starts from gamma="scale".
     factor : float, default=1e3
-        How far a parameter may move from its start.
+        Largest factor by which a parameter may grow or shrink.
     max_iter : int, default=200
+        Largest number of iterations of the optimiser.
     unbiased, sample_weight, n_jobs
         As in :func:`~bayes_svm.class_similarity`.
     max_samples : int, optional
-        With more rows than this, about so many are drawn, once, and taken for all evaluations.
+        If there are more rows, about this many are drawn once and used for all evaluations. By
+        default all rows are used.
     random_state : int, RandomState instance or None, default=None
-        Of the sample.
+        Random numbers for drawing the sample.
 
     Returns
     -------
     KernelOptimum
+        The best kernel, its class similarity, and all evaluations.
 
     Raises
     ------
     ValueError
-        If a start is not above 0; and as :func:`~bayes_svm.class_similarity`.
+        If a parameter of ``kernel`` is not finite and above 0, and in the cases of
+        :func:`~bayes_svm.class_similarity`.
 
     Warns
     -----
@@ -210,18 +228,12 @@ def optimize_kernel(
     (1.83, -0.724, True)
     """
     if kernel is None:
-        kernel = GaussianKernel(
-            float(np.sqrt(0.5 / resolve_gamma("scale", check_array(X, dtype=np.float64))))
-        )
+        gamma = resolve_gamma("scale", check_array(X, dtype=np.float64))
+        kernel = GaussianKernel(float(np.sqrt(0.5 / gamma)))
     rows = _checked(X, y, kernel, sample_weight, unbiased)
     if max_samples is not None and len(rows.y) > max_samples:
         rows, _ = rows.sampled(max_samples, random_state)
-    start = _parameters(kernel, rows.X.shape[1])
-    if not (np.all(start > 0) and np.isfinite(start).all()):
-        raise ValueError(
-            f"kernel={kernel!r} starts from {start.tolist()}: parameters must be finite and above 0, since "
-            "they are optimised as logarithms."
-        )
+    start = _checked_start(kernel, rows.X.shape[1])
     history: list[Evaluation] = []
 
     def objective(logarithms: Array) -> tuple[float, Array]:
@@ -230,7 +242,17 @@ def optimize_kernel(
         history.append(Evaluation(parameters, value))
         return value, gradient * parameters
 
-    centre, reach = np.log(start), np.log(factor)
+    found = _minimise_near(objective, np.log(start), np.log(factor), max_iter)
+    best = min(history, key=lambda evaluation: evaluation.value)
+    chosen = best.parameters
+    if isinstance(kernel, AggregationKernel):
+        chosen = chosen / chosen.max()
+    optimum = _with_parameters(kernel, chosen)
+    return KernelOptimum(optimum, chosen, best.value, tuple(history), bool(found.success), str(found.message))
+
+
+def _minimise_near(objective: Any, centre: Array, reach: float, max_iter: int) -> Any:
+    """L-BFGS-B with every variable at most ``reach`` from the centre; warns if it does not converge."""
     found = minimize(
         objective,
         centre,
@@ -245,17 +267,13 @@ def optimize_kernel(
             "another kernel.",
             ConvergenceWarning,
         )
-    best = min(history, key=lambda evaluation: evaluation.value)
-    chosen = best.parameters
-    if isinstance(kernel, AggregationKernel):
-        chosen = chosen / chosen.max()
-    optimum = _with_parameters(kernel, chosen)
-    return KernelOptimum(optimum, chosen, best.value, tuple(history), bool(found.success), str(found.message))
+    return found
 
 
 def _checked(
     X: Any, y: ArrayLike, kernel: Tunable, sample_weight: ArrayLike | None, unbiased: bool
 ) -> LabelledRows:
+    """The rows of positive weight, with class numbers."""
     if isinstance(kernel, AggregationKernel):
         X = checked_codes(X)
         check_array(X)
@@ -270,19 +288,29 @@ def _checked(
     return rows
 
 
-def _parameters(kernel: Tunable, n_features: int) -> Array:
+def _checked_start(kernel: Tunable, n_features: int) -> Array:
+    """The parameters of a kernel as an array, for an optimisation that starts from them."""
     if isinstance(kernel, AggregationKernel):
-        return kernel.checked_weights(n_features)
-    return np.atleast_1d(np.asarray(kernel.length_scale, dtype=np.float64))
+        start = kernel.checked_weights(n_features)
+    else:
+        start = np.atleast_1d(np.asarray(kernel.length_scale, dtype=np.float64))
+    if not (np.all(start > 0) and np.isfinite(start).all()):
+        raise ValueError(
+            f"kernel={kernel!r} starts from {start.tolist()}: parameters must be finite and above 0, since "
+            "they are optimised as logarithms."
+        )
+    return start
 
 
 def _with_parameters(kernel: Tunable, parameters: Array) -> Tunable:
+    """A kernel of the same kind with other length scales or weights."""
     if isinstance(kernel, AggregationKernel):
         return AggregationKernel(parameters, kernel.hypersphere)
     return GaussianKernel(float(parameters[0]) if np.ndim(kernel.length_scale) == 0 else parameters)
 
 
 def _evaluate(rows: LabelledRows, kernel: Tunable, n_jobs: int | None) -> tuple[float, Array]:
+    """CS and its gradient."""
     with one_blas_thread():
         if isinstance(kernel, AggregationKernel):
             return _aggregation(rows, kernel)
@@ -290,7 +318,9 @@ def _evaluate(rows: LabelledRows, kernel: Tunable, n_jobs: int | None) -> tuple[
 
 
 def _gaussian(rows: LabelledRows, kernel: GaussianKernel, n_jobs: int | None) -> tuple[float, Array]:
-    points = kernel.scaled(rows.X - rows.X.mean(axis=0))  # centred: the squares below are differences
+    """CS and its gradient from sums over all pairs."""
+    # Centred points keep the cancellation in the sums of each panel small.
+    points = kernel.scaled(rows.X - rows.X.mean(axis=0))
     run = joblib.Parallel(n_jobs=n_jobs, prefer="threads")
     work = joblib.delayed(_gaussian_panel)
     parts = run(work(points, rows.y, rows.weight, panel) for panel in row_panels(len(points)))
@@ -301,12 +331,13 @@ def _gaussian(rows: LabelledRows, kernel: GaussianKernel, n_jobs: int | None) ->
     return pairs.similarity(rows, float(rows.own.sum()))
 
 
-def _gaussian_panel(points: Array, y: NDArray[np.intp], weight: Array, panel: slice) -> Array:
-    r"""Sums over pairs whose first row is in the panel, of shape (2, 1 + n_features).
+def _gaussian_panel(points: Array, y: Indices, weight: Array, panel: slice) -> Array:
+    r"""Sums over the pairs whose first row is in the panel, shape (2, 1 + n_features).
 
-    Rows: pairs of one class, all pairs. Columns: :math:`\sum k`, and for every feature
-    :math:`\sum_{ij} k_{ij} (u_i - u_j)^2 = 2 \sum_i u_i (u_i \sum_j k_{ij} - \sum_j k_{ij} u_j)`,
-    the last for all panels together.
+    The first row of the result is over the pairs of the same class, the second over all pairs. The
+    first column is :math:`\sum_{ij} k_{ij}`. The others are, for every feature u,
+    :math:`2 \sum_i u_i (u_i \sum_j k_{ij} - \sum_j k_{ij} u_j)`. The sum of these over all panels
+    is :math:`\sum_{ij} k_{ij} (u_i - u_j)^2`.
     """
     left, kernel = points[panel], GaussianKernel()
     sums = np.zeros((2, 1 + points.shape[1]))
@@ -321,14 +352,15 @@ def _gaussian_panel(points: Array, y: NDArray[np.intp], weight: Array, panel: sl
 
 
 def _aggregation(rows: LabelledRows, kernel: AggregationKernel) -> tuple[float, Array]:
-    """Without pairs: the kernel is the product of one-hot columns, which are summed by class."""
+    """CS and its gradient without a sum over pairs: the features of the kernel are summed by class."""
     weights = kernel.checked_weights(rows.X.shape[1])
     columns, attribute = AggregationKernel().one_hot(rows.X)
     known = rows.X >= 0
     scale = inverse_lengths(known @ weights, kernel)
     by_class = np.asarray(columns.T @ (scale[:, None] * rows.by_class)).T
     together = by_class.sum(axis=0)
-    share = rows.weight * scale**3  # of a row's length in its kernel values, and in their derivatives
+    # The derivative of 1 / sqrt(k(x, x)) contains its third power.
+    share = rows.weight * scale**3
     sums = []
     for square, reached in (
         (

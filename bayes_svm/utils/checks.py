@@ -1,4 +1,4 @@
-"""Checks of what estimators are given, and labels and weights as numbers."""
+"""Checks of the data that estimators are given; labels and weights as numbers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.utils.scikit_learn import check_sample_weight
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = [
@@ -29,11 +29,14 @@ __all__ = [
 ]
 
 
-SMALLEST_BOUND, LARGEST_TOTAL = float(np.finfo(float).tiny), 1e303  # of the coefficients
+# The smallest upper bound that a row's coefficient may have.
+SMALLEST_BOUND = float(np.finfo(float).tiny)
+# The sum of these upper bounds must be below this.
+LARGEST_TOTAL = 1e303
 
 
 def summed_entries(X: Any) -> Any:
-    """A CSR matrix with entries given twice added up: their squares do not add up."""
+    """A sparse matrix in which repeated entries are added up, since their squares would be wrong."""
     if not sparse.issparse(X) or X.has_canonical_format:
         return X
     X = X.copy()
@@ -42,7 +45,10 @@ def summed_entries(X: Any) -> Any:
 
 
 def with_narrow_indices(X: Any) -> Any:
-    """A sparse matrix as CSR, entries summed, 32-bit indices where they fit; dense arrays unchanged."""
+    """A sparse matrix as CSR, without repeated entries, with 32-bit indices if they suffice.
+
+    Dense arrays are returned as they are.
+    """
     if not sparse.issparse(X):
         return X
     X = summed_entries(X.tocsr())
@@ -58,7 +64,7 @@ def checked_labels(y: ArrayLike) -> NDArray[Any]:
     Raises
     ------
     ValueError
-        If there are none, or they have another shape.
+        If y is None, or has another shape.
     """
     if y is None:
         raise ValueError(
@@ -70,7 +76,7 @@ def checked_labels(y: ArrayLike) -> NDArray[Any]:
 def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
     """Sorted classes of the rows of positive weight, and the class number of every row.
 
-    Rows of weight zero are absent: one whose label no other row has gets the number -1.
+    Rows of weight zero are ignored. One whose label no other row has gets the number -1.
 
     Raises
     ------
@@ -96,13 +102,14 @@ def class_weights(
 ) -> Array:
     """Weight of every class, 1 where none is given.
 
-    "balanced" counts each row with its weight: ``total / (n_classes * weight of the class)``,
-    so that a row of weight 2 equals the row given twice.
+    "balanced" is ``total weight / (n_classes * weight of the class)``, so that a row of weight 2
+    counts as the row given twice.
 
     Raises
     ------
     ValueError
-        If a class weight is not above 0, or names no class where another has none.
+        If a class weight is not a finite number above 0, or if ``given`` names a class that y does not
+        hold while a class that y holds is missing.
     """
     if given is None:
         return np.ones(len(classes))
@@ -111,12 +118,14 @@ def class_weights(
         return np.asarray(mass.sum() / (len(classes) * mass))
     names = classes.tolist()
     unknown = set(given) - set(names)
-    # As in scikit-learn: a dict that weights every class may weight others too, those of other folds.
+    # As in scikit-learn, a dict that weights every class may weight others too: those of other folds.
     if unknown and not set(names) <= set(given):
         raise ValueError(f"class_weight names classes that y does not hold: {sorted(map(str, unknown))}.")
     for label, factor in given.items():
         if not (isinstance(factor, Real) and 0 < factor < np.inf):
-            raise ValueError(f"class_weight[{label!r}]={factor!r} is no weight: give finite numbers above 0.")
+            raise ValueError(
+                f"class_weight[{label!r}]={factor!r} is not a weight: give a finite number above 0."
+            )
     return np.array([float(given.get(label, 1.0)) for label in names])
 
 
@@ -126,10 +135,10 @@ def row_bounds(C: float, class_weight: Array, y: Indices, weight: Array) -> Arra
     Raises
     ------
     ValueError
-        If C is not finite, or the bounds or their sum leave double precision.
+        If C is not finite, a bound underflows, or the sum of the bounds overflows.
     """
     if not np.isfinite(C):
-        raise ValueError(f"C={C} is not finite: for a hard margin choose a large number, 1e6 say.")
+        raise ValueError(f"C={C} is not finite: for a hard margin choose a large number such as 1e6.")
     with np.errstate(over="ignore", under="ignore"):
         bounds = np.asarray(C * (weight * class_weight[y]))
         total = float(bounds.sum())
@@ -144,13 +153,14 @@ def row_bounds(C: float, class_weight: Array, y: Indices, weight: Array) -> Arra
 
 
 def checked_weights(sample_weight: ArrayLike | None, X: Any) -> Array:
-    """Sample weights as floats: finite, none negative, not all zero.
+    """Sample weights as floats.
 
     Raises
     ------
     ValueError
+        If a weight is not finite or negative, if all are zero, or if there is not one for each row of X.
     """
-    weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    weight = np.asarray(check_sample_weight(sample_weight, X, dtype=np.float64))
     if np.any(weight < 0):
         raise ValueError("sample_weight holds negative values: weights must be at least 0.")
     if not np.any(weight > 0):
@@ -159,13 +169,13 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> Array:
 
 
 def check_members(classes: NDArray[Any], y: Indices, weight: Array) -> None:
-    """Raise ValueError unless every class has two members, a row of weight 2 counting as two."""
+    """Raise ValueError unless every class has two members; a row of weight 2 counts as two."""
     used = weight > 0
     members = np.bincount(y[used], weights=copies_of_weight(weight[used]))
     if members.min() < 2:
         raise ValueError(
             f"Class {classes.tolist()[members.argmin()]!r} has 1 member: every class needs at least 2, "
-            "one to leave out and one to learn from. Merge or drop the class, or add members."
+            "one to leave out and one to learn from. Merge or drop the class, or add rows of it."
         )
 
 

@@ -1,4 +1,4 @@
-"""Copies of things dealt out evenly, without touching each copy."""
+"""Deal copies of things out evenly, as cards to hands, without a loop over the copies."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from bayes_svm.utils.types import Array, Indices
 __all__ = ["Dealt", "copies_of_weight", "deal"]
 
 
-MOST_COPIES = 2.0**53  # that can be counted
+# Double precision counts copies one by one up to this many.
+MOST_COPIES = 2.0**53
 
 
 class Dealt(NamedTuple):
-    """What each hand got; hands that got the same are one.
+    """What each hand got. Equal hands are given once.
 
     Parameters
     ----------
-    hand, thing : arrays of shape (n_parts,)
-        In the order of the hands.
+    hand : array of shape (n_parts,)
+        Number of the hand of each part, ascending.
+    thing : array of shape (n_parts,)
+        Number of the thing that the part is copies of.
     number : array of shape (n_parts,)
-        Copies of the thing in one such hand, at least 1.
+        How many copies of the thing are in the hand, at least 1.
     times : array of shape (n_hands,)
-        How many hands are the same.
+        How many equal hands each hand stands for.
     """
 
     hand: Indices
@@ -38,22 +41,28 @@ class Dealt(NamedTuple):
 def deal(copies: Array, number: int) -> Dealt:
     """Deal the copies of some things, one thing after the other, to a number of hands in turn.
 
-    Between two of the places modulo ``number`` at which a thing ends all hands get copies of the
-    same things: the cost follows the number of things, not that of copies.
+    The last copy of each thing goes to some hand. These hands cut the circle of all hands into arcs,
+    and the hands of one arc get copies of the same things. So time and memory depend on the number of
+    things, not on the number of copies.
 
     Parameters
     ----------
     copies : array of shape (n_things,)
-        Whole numbers, at least 1.
+        How many copies there are of each thing: whole numbers, at least 1.
     number : int
-        At most the sum of ``copies``.
+        Number of hands, at most the sum of ``copies``.
+
+    Returns
+    -------
+    Dealt
+        What each hand got.
 
     Raises
     ------
     ValueError
-        If there are more copies than can be counted.
+        If there are more copies than double precision can count.
     MemoryError
-        If what all hands get does not fit.
+        If the result does not fit in memory.
     """
     if copies.sum() >= MOST_COPIES:
         raise ValueError(
@@ -65,12 +74,13 @@ def deal(copies: Array, number: int) -> Dealt:
     cuts = np.unique(np.append(ends % number, 0))
     n_hands, whole = len(cuts), (ends - starts) // number
     first = np.searchsorted(cuts, starts % number)
-    extra = (np.searchsorted(cuts, ends % number) - first) % n_hands  # hands that get one copy more
+    # The first ``extra`` hands from ``first`` on get one copy more than the others.
+    extra = (np.searchsorted(cuts, ends % number) - first) % n_hands
     sizes = np.where(whole > 0, n_hands, extra)
     require_bytes(
         100 * int(sizes.sum()),
         f"Dealing {len(copies)} rows of different sample weights to {n_hands} strata",
-        "Leave out fewer: leave_out=10, say.",
+        "Choose a smaller number of strata, such as leave_out=10.",
     )
     thing = np.repeat(np.arange(len(copies)), sizes)
     step = np.arange(len(thing)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -84,7 +94,7 @@ def deal(copies: Array, number: int) -> Dealt:
 def copies_of_weight(weight: Array) -> Array:
     """How many equal copies a row of each weight stands for: ``max(1, floor(weight))``.
 
-    An integer weight w is the row given w times. Leaving a row out leaves out one copy,
-    so that weights and repeated rows give the same leave-one-out values.
+    A row of integer weight w counts as the row given w times. Leaving the row out leaves out one
+    copy, so that weights and repeated rows give the same leave-one-out values.
     """
     return np.maximum(1.0, np.floor(weight * (1 + 1e-12)))

@@ -1,17 +1,18 @@
-"""Memory is counted before it is taken."""
+"""Check that there is enough memory before a large array is made."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-ALWAYS_THERE = 2**26  # not worth asking the system for
+# Up to this many bytes the system is not asked.
+ALWAYS_THERE = 2**26
 
 
 def available_bytes() -> int | None:
-    """Bytes this process may still take, or None where the system does not say.
+    """Bytes that this process may still take, or None if the system does not say.
 
-    The smaller of the machine's free memory and what is left of a container's limit.
+    It is the smaller of the machine's free memory and what is left of a container's limit.
     """
     readings = []
     try:
@@ -23,14 +24,30 @@ def available_bytes() -> int | None:
             used = int(Path("/sys/fs/cgroup/memory.current").read_text())
             readings.append(max(0, int(limit) - used))
     except OSError:
-        pass  # not Linux, or no control groups: the readings taken so far stand
+        # Not Linux, or no control groups: the readings so far remain.
+        pass
     if not readings and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         readings.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return min(readings) if readings else None
 
 
 def require_bytes(needed: int, purpose: str, advice: str) -> None:
-    """Raise MemoryError, naming the bytes and what to do, if ``needed`` exceeds what is left."""
+    """Raise MemoryError if more bytes are needed than available.
+
+    Parameters
+    ----------
+    needed : int
+        Number of bytes needed.
+    purpose : str
+        What they are for: the subject of the message.
+    advice : str
+        What the user can do: a sentence at the end of the message.
+
+    Raises
+    ------
+    MemoryError
+        If ``needed`` exceeds :func:`available_bytes`.
+    """
     if needed <= ALWAYS_THERE:
         return
     available = available_bytes()

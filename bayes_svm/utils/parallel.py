@@ -1,4 +1,4 @@
-"""Parallel work over cases that share large, read-only data."""
+"""Run calls of joblib in parallel that share large, read-only data."""
 
 from __future__ import annotations
 
@@ -12,26 +12,40 @@ from joblib.parallel import get_active_backend
 
 __all__ = ["run_all"]
 
-# Times that a cluster may lose the data of its work: as often as dask lets a task lose its worker.
+# How often a cluster may lose the data it was sent: as often as dask lets a task lose its worker.
 LOSSES = 3
+# Up to this many calls, the first is timed to decide whether the others are worth starting threads for.
+FEW = 8
+# Below this many seconds of work, threads cost more than they save.
+THREADS = 0.03
 
-FEW = 8  # calls of which the first is timed
-THREADS = 0.03  # seconds of work below which threads cost more than they save
-
-# What a dask cluster has been sent, for as long as it exists here: the client, and the data's future.
+# Data that were sent to a dask cluster, while they exist here: the client, and the future of the data.
 _SENT: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
 
 def run_all(n_jobs: int | None, calls: list[Any], shared: list[Any]) -> list[Any]:
-    """Results of joblib's ``calls``, by threads, or by what ``joblib.parallel_config`` says.
+    """Results of joblib's calls, run by threads or by the backend of ``joblib.parallel_config``.
 
-    A dask cluster is sent the ``shared`` arguments once, each worker its copy before the work
-    starts: what a lost worker was doing is done by another.
+    Parameters
+    ----------
+    n_jobs : int or None
+        Number of jobs of joblib.
+    calls : list of ``joblib.delayed`` calls
+        The calls to run.
+    shared : list
+        Arguments that all calls share. Every worker of a dask cluster gets its copy once, before the
+        work starts, so that another can take over the work of one that is lost.
+
+    Returns
+    -------
+    list
+        The result of each call.
     """
-    if len(calls) == 1:  # nothing to share out
+    if len(calls) == 1:
         return _run(calls)
     backend, _ = get_active_backend(prefer="threads")
-    if hasattr(backend, "data_futures"):  # joblib's dask backend
+    # Only joblib's dask backend has this attribute.
+    if hasattr(backend, "data_futures"):
         return _run_on_cluster(backend, n_jobs, calls, shared)
     done: list[Any] = []
     if getattr(backend, "uses_threads", False) and len(calls) <= FEW:
@@ -49,12 +63,12 @@ def _run(calls: list[Any]) -> list[Any]:
 def _run_on_cluster(
     backend: Any, n_jobs: int | None, calls: list[Any], shared: list[Any], losses: int = 0
 ) -> list[Any]:
-    """Results of joblib's ``calls`` from a dask cluster.
+    """Results of joblib's calls from a dask cluster.
 
-    A cluster keeps no second copy of what it is sent for long, and cancels the work whose data
-    went with a worker: the data are sent again, and the calls run again.
+    A cluster soon drops second copies of the data, and cancels the work whose data were lost with a
+    worker. The data are then sent again, and the calls run again.
     """
-    # joblib replaces these arguments where a call goes to the cluster, and only there.
+    # joblib replaces the arguments that it finds here by their futures when it sends a call.
     backend.data_futures.update({id(item): _sent(backend.client, item) for item in shared})
     try:
         return list(Parallel(n_jobs=n_jobs)(calls))

@@ -1,4 +1,4 @@
-"""One BLAS thread inside, so that results and speed do not depend on how many there are."""
+"""Limit BLAS to one thread, so that results and speed do not depend on the number of cores."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ _here = local()
 
 @cache
 def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all loaded libraries: once is enough
+    """Controller of the loaded BLAS libraries. Looking for them is slow, so it is done once."""
+    return ThreadpoolController()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Context in which BLAS uses one thread.
 
-    The fit makes many small calls, on which several BLAS threads wait for each other longer
-    than they work; and sums taken by another number of threads round differently. Inside
-    another such context of the same thread it does nothing: to set a limit takes longer than
-    many a small call. Most BLAS libraries have one limit for the whole process: who starts
-    threads holds a context around them.
+    The fit makes many small BLAS calls, for which several threads would spend more time waiting for
+    each other than working. Sums taken by several threads also round differently.
+
+    Entering the context again in the same thread does nothing, because setting the limit takes longer
+    than many small calls. Most BLAS libraries have one limit for the whole process, so callers that
+    start threads must enter this context first.
     """
     if getattr(_here, "limited", False):
         yield

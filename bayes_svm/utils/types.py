@@ -1,4 +1,4 @@
-"""Types of arrays."""
+"""Types of arrays: floats, row or class numbers, and booleans."""
 
 import numpy as np
 from numpy.typing import NDArray

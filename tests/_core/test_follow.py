@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from bayes_svm._core.follow import Base, combine, factorise, factorise_changed, solve_factorised, toggle
-from bayes_svm.dual.polish import scratch
+from bayes_svm._core.changed_points import combine, factorise, factorise_changed, solve_factorised, toggle
+from bayes_svm._core.records import Base
+from bayes_svm.dual.tableau_path import scratch
 
 random = np.random.default_rng(0)
 

@@ -11,8 +11,8 @@ def start(K, y, C):
     return np.zeros(len(y)), -y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
 
 
-def minimise(K, *arguments):
-    return smo.minimise(K, np.arange(len(K)), np.diagonal(K).copy(), *arguments)
+def moved_pairs(K, *arguments):
+    return smo.move_pairs(K, np.arange(len(K)), np.diagonal(K).copy(), *arguments)
 
 
 def violation(beta, gradient, lower, upper):
@@ -40,7 +40,7 @@ def test_values_are_those_of_the_numpy_twin(make, C):
     X, y = make(n=40)
     K = rbf_kernel(X)
     beta, gradient, lower, upper = start(K, y, C)
-    minimise(K, beta, gradient, lower, upper, 1e-9, 10**6)
+    moved_pairs(K, beta, gradient, lower, upper, 1e-9, 10**6)
     np.testing.assert_allclose(K @ beta, K @ first_order_smo(K, y, C, 1e-9), atol=1e-5)
 
 
@@ -49,7 +49,7 @@ def test_it_stops_at_the_violation_it_reports(tolerance):
     X, y = noisy()
     K = rbf_kernel(X)
     beta, gradient, lower, upper = start(K, y, 10.0)
-    reported, steps = minimise(K, beta, gradient, lower, upper, tolerance, 10**6)
+    reported, steps = moved_pairs(K, beta, gradient, lower, upper, tolerance, 10**6)
     assert 0 < steps < 10**6
     assert reported == pytest.approx(violation(beta, gradient, lower, upper), abs=1e-12)
     assert reported <= tolerance
@@ -59,7 +59,7 @@ def test_coefficients_stay_feasible_and_the_gradient_is_theirs():
     X, y = awkward(n=40)
     K = X @ X.T
     beta, gradient, lower, upper = start(K, y, 10.0)
-    minimise(K, beta, gradient, lower, upper, 1e-6, 10**6)
+    moved_pairs(K, beta, gradient, lower, upper, 1e-6, 10**6)
     assert np.all((beta >= lower) & (beta <= upper))
     assert beta.sum() == pytest.approx(0, abs=1e-12)
     np.testing.assert_allclose(gradient, K @ beta - y, atol=1e-9)
@@ -69,7 +69,7 @@ def test_it_takes_no_more_steps_than_allowed():
     X, y = noisy()
     K = rbf_kernel(X)
     beta, gradient, lower, upper = start(K, y, 100.0)
-    reported, steps = minimise(K, beta, gradient, lower, upper, 1e-9, 5)
+    reported, steps = moved_pairs(K, beta, gradient, lower, upper, 1e-9, 5)
     assert steps == 5
     assert np.count_nonzero(beta) <= 10
     assert reported == pytest.approx(violation(beta, gradient, lower, upper))
@@ -82,14 +82,14 @@ def test_rows_may_stand_in_any_order_and_those_of_points_that_cannot_move_may_be
     there = np.random.default_rng(0).permutation(len(y))[: len(y) // 2]
     upper[np.setdiff1d(np.arange(len(y)), there)] = lower[np.setdiff1d(np.arange(len(y)), there)] = 0.0
     expected = beta.copy(), gradient.copy()
-    minimise(K, *expected, lower, upper, 1e-6, 10**6)
+    moved_pairs(K, *expected, lower, upper, 1e-6, 10**6)
     place = np.full(len(y), -1)
     place[there] = np.arange(len(there))
-    smo.minimise(K[there], place, np.diagonal(K).copy(), beta, gradient, lower, upper, 1e-6, 10**6)
+    smo.move_pairs(K[there], place, np.diagonal(K).copy(), beta, gradient, lower, upper, 1e-6, 10**6)
     np.testing.assert_array_equal((beta, gradient), expected)
     assert np.count_nonzero(beta) > 10
 
 
 def test_where_nothing_can_move_nothing_does():
     K, beta = np.eye(2), np.zeros(2)
-    assert minimise(K, beta, np.array([-1.0, 1.0]), np.zeros(2), np.zeros(2), 1e-3, 10) == (0.0, 0)
+    assert moved_pairs(K, beta, np.array([-1.0, 1.0]), np.zeros(2), np.zeros(2), 1e-3, 10) == (0.0, 0)

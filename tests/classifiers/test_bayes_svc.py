@@ -562,3 +562,25 @@ def test_a_fitted_estimator_does_not_keep_the_kernel_matrix():
     assert len(pickle.dumps(model)) < 8 * len(X) ** 2
     with pytest.raises(AttributeError, match="not kept after the fit: pass the estimator with X and y"):
         model.solution_.problem.gram.block(np.arange(2), np.arange(2))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-2, 0.5])
+def test_a_truncated_variance_is_as_near_as_it_says(kernel, tolerance):
+    X, y = noisy(n=200)
+    model = BayesSVC(kernel=kernel, C=3.0).fit(X, y)
+    at = np.concatenate([X, 3.0 * X])
+    exact, truncated = model.posterior_variance(at), model.posterior_variance(at, tolerance=tolerance)
+    assert np.all(truncated >= exact * (1.0 - 1e-9))
+    assert np.all(truncated <= exact * (1.0 + tolerance + 1e-9))
+
+
+def test_a_truncated_variance_of_several_classes_has_their_columns():
+    X, y = three_classes()
+    assert BayesSVC().fit(X, y).posterior_variance(X, tolerance=0.01).shape == (len(X), 3)
+
+
+def test_a_tolerance_below_0_is_refused():
+    X, y = noisy()
+    with pytest.raises(ValueError, match=r"tolerance=-1\.0 must be at least 0"):
+        BayesSVC().fit(X, y).posterior_variance(X, tolerance=-1.0)

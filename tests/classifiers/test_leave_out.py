@@ -204,7 +204,7 @@ def test_rejection_finds_the_groups_of_a_pipelines_step(twins):
 def test_rejection_refuses_a_splitter_that_cuts_groups(twins):
     data, y, groups = twins
     reject = RejectOptionClassifier(BayesSVC(), target_coverage=0.8, cv=StratifiedKFold(4))
-    with pytest.raises(ValueError, match="keeps groups whole, StratifiedGroupKFold say"):
+    with pytest.raises(ValueError, match="keeps groups whole, such as StratifiedGroupKFold"):
         quiet(lambda: reject.fit(data, y, groups=groups))
 
 

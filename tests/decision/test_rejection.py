@@ -1,4 +1,4 @@
-"""The reject option, and the guarantee of its target risk."""
+"""The reject option and the guarantee of its target risk."""
 
 import pickle
 
@@ -27,7 +27,8 @@ from bayes_svm.metrics.risk_coverage import guaranteed_threshold, risk_upper_bou
 X, Y = make_classification(600, flip_y=0.1, random_state=0)
 
 
-@pytest.mark.filterwarnings("ignore:The decision values do not separate")  # some checks' labels are noise
+# The labels of some checks are noise.
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")
 @parametrize_with_checks(
     [RejectOptionClassifier(LogisticRegression()), RejectOptionClassifier(BayesSVC(kernel="linear"))]
 )
@@ -73,8 +74,9 @@ def test_upper_bound_inverts_the_binomial_tail():
 @pytest.mark.parametrize("informative", [True, False])
 @pytest.mark.parametrize("n", [100, 300])
 def test_promised_risk_is_exceeded_in_at_most_delta_of_2000_runs(informative, n):
-    """Confidence s uniform on (1/2, 1): a point is wrong with probability 1 - s, or, where the
-    confidence says nothing, with one that is just above the target at every coverage.
+    """The confidence s is uniform on (1/2, 1), and a point is wrong with probability 1 - s.
+
+    If the confidence is not informative, every point is wrong with a probability just above the target.
     """
     random, target, delta, runs = np.random.default_rng(0), 0.1, 0.1, 2000
     exceeded = found = 0
@@ -255,8 +257,8 @@ def test_metadata_is_routed():
 def test_precomputed_kernels_are_split_on_both_sides():
     X, y = load_iris(return_X_y=True)
     gram = X @ X.T
-    # Rows alone, no folds of them: which rows form a stratum or a fold follows from what they hold,
-    # features or kernel values.
+    # Single rows are left out, without folds. Strata and folds are chosen by the contents of the rows,
+    # which are features in one case and kernel values in the other.
     linear, pre = (
         BayesSVC(kernel=kernel, leave_out="rows", multiclass="normalise")
         for kernel in ("linear", "precomputed")

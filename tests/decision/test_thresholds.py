@@ -1,4 +1,4 @@
-"""Thresholds against a loop over every distinct one."""
+"""Chosen thresholds, compared with a loop over all distinct thresholds."""
 
 import itertools
 import warnings
@@ -20,14 +20,15 @@ COSTS = {"fp": 1.0, "fn": 5.0}
 
 
 def counts(positive, decided, weight):
+    """Weighted counts tp, fn, fp and tn."""
     return [
         float(weight[truth & made].sum())
         for truth, made in itertools.product((positive, ~positive), (decided, ~decided))
-    ]  # tp, fn, fp, tn
+    ]
 
 
 def slow_best(y, values, weight, value_of):
-    """Best value over every distinct threshold and none at all, each decided anew."""
+    """Best value over all distinct thresholds, and over deciding no point positive."""
     best = None
     for threshold in [*np.unique(values[weight > 0]), np.inf]:
         found = value_of(*counts(y == 1, values >= threshold, weight))
@@ -65,7 +66,7 @@ OBJECTIVES = {
 
 
 def problem(seed, n, levels, weighted):
-    """Values with ties, integer weights with zeros."""
+    """Labels, values with ties, and integer weights, some of them 0."""
     random = np.random.default_rng(seed)
     y = np.r_[0, 1, random.integers(0, 2, n - 2)]
     values = np.round((random.normal(size=n) + y) * levels) / levels
@@ -118,7 +119,7 @@ def test_curve_is_scikit_learns():
     np.testing.assert_allclose(curve.recall, recall, atol=1e-12)
     np.testing.assert_array_equal(curve.thresholds, thresholds)
     fpr, tpr, _ = metrics.roc_curve(y, values, sample_weight=weight, drop_intermediate=False)
-    np.testing.assert_allclose(curve.false_positive_rate[::-1], fpr, atol=1e-12)
+    np.testing.assert_allclose(curve.fp[::-1] / curve.fp[0], fpr, atol=1e-12)
     np.testing.assert_allclose(curve.recall[::-1], tpr, atol=1e-12)
 
 
@@ -234,7 +235,7 @@ def test_standard_error_is_seeded_and_shrinks_with_n():
 
 
 def test_standard_error_of_a_quantile_is_the_known_one():
-    # A tail of 0.5 is cut at the median, whose standard error is 1 / (2 f(0) sqrt(n)) for density f.
+    # A rate of 0.5 is reached at the median, whose standard error is 1 / (2 f(0) sqrt(n)) for a density f.
     n = 4000
     values = np.random.default_rng(8).normal(size=n)
     y = np.arange(n) % 2

@@ -67,7 +67,9 @@ def test_where_every_class_has_a_weight_those_of_other_classes_do_not_matter():
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, np.inf, np.nan])
 def test_a_class_weight_out_of_range_is_refused(factor):
-    with pytest.raises(ValueError, match=r"class_weight\[1\]=.* is no weight: give finite numbers above 0"):
+    with pytest.raises(
+        ValueError, match=r"class_weight\[1\]=.* is not a weight: give a finite number above 0"
+    ):
         bounds_of(1.0, np.array([0, 1]), np.ones(2), {1: factor})
 
 

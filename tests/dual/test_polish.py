@@ -5,7 +5,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from _data import awkward, noisy
 from bayes_svm.dual.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
 from bayes_svm.dual.problem import DualProblem
-from bayes_svm.dual.working_set import descend
+from bayes_svm.dual.working_set import lower_violation
 from bayes_svm.kernels.gram import KernelMatrix
 
 
@@ -17,7 +17,7 @@ def problem_of(X, y, C):
 
 def roughly_solved(problem, tolerance):
     beta = np.zeros(len(problem.label))
-    descend(problem, beta, -problem.label, tolerance, 10**6)
+    lower_violation(problem, beta, -problem.label, tolerance, 10**6)
     return beta
 
 

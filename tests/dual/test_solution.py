@@ -8,7 +8,7 @@ from _data import IDA, awkward, ida, noisy, three_classes
 from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.solution import intercept_interval, pinning_points, solve
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from oracles.left_out import train
 from oracles.optimality import measure
 

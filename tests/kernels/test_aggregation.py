@@ -14,7 +14,7 @@ from bayes_svm import AggregationKernel, AggregationTransformer, BayesSVC, leave
 
 
 def slow(X, Z, weights, hypersphere):
-    """One pair and one attribute after the other; None is unknown."""
+    """Kernel values computed pair by pair and attribute by attribute; None is unknown."""
 
     def plain(x, z):
         shared = sum(w for w, a, b in zip(weights, x, z, strict=True) if a is not None and a == b)
@@ -110,7 +110,7 @@ class TestColumns:
         assert [list(known) for known in fitted.categories_] == [["x", "y"], [1, 2, 3]]
 
     def _numbered(self, fitted):
-        """Codes count the categories with the unknown marker among them."""
+        """Codes number all categories, including the marker of unknown values."""
         shift = int("?" in fitted._encoder.categories_[0])
         return [code + shift if code >= 0 else -1 for code in self.codes]
 
@@ -161,10 +161,10 @@ def test_weights_that_do_not_fit(weights, message):
 @pytest.mark.parametrize(
     ("codes", "message"),
     [
-        ([[0.5, 1.0]], "integer codes, and X holds 0.5"),
+        ([[0.5, 1.0]], "integer codes, but X holds 0.5"),
         ([["a", "b"]], "AggregationTransformer makes them"),
         ([1, 2], "1 dimensions"),
-        (sparse.eye(2, format="csr"), "zeros are values"),
+        (sparse.eye(2, format="csr"), "takes a dense array"),
         ([[np.inf, 1.0]], "holds inf"),
     ],
 )
@@ -174,7 +174,7 @@ def test_codes_that_are_none(codes, message):
 
 
 def test_numbers_of_attributes_that_differ():
-    with pytest.raises(ValueError, match="X has 2 attributes, and Z has 3"):
+    with pytest.raises(ValueError, match="X has 2 attributes, but Z has 3"):
         AggregationKernel()(np.zeros((2, 2)), np.zeros((2, 3)))
 
 

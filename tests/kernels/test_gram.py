@@ -12,10 +12,10 @@ from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.dual import working_set
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.solution import solve
-from bayes_svm.dual.working_set import descend
+from bayes_svm.dual.working_set import lower_violation
 from bayes_svm.kernels import gram as kernel_matrix
-from bayes_svm.kernels.functions import Kernel
 from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.kernels.kernel import Kernel
 
 KERNELS = [Kernel("rbf", gamma=0.3), Kernel("linear"), Kernel("poly", gamma=0.2, degree=3, coef0=1.0)]
 X, Y = noisy(n=200)
@@ -23,7 +23,7 @@ X, Y = noisy(n=200)
 
 @pytest.fixture
 def on_demand(monkeypatch):
-    """Rows of every matrix are computed on demand, a few points at a time."""
+    """Compute the rows of every matrix on demand, a few at a time."""
     monkeypatch.setattr(kernel_matrix, "ALL_AT_ONCE", 0)
     monkeypatch.setattr(working_set, "FIRST", 10)
     monkeypatch.setattr(working_set, "FEWEST", 2)
@@ -50,7 +50,6 @@ def test_everything_is_that_of_the_whole_matrix(kernel, convert):
     close(matrix.product(weights), expected @ weights)
     close(matrix.largest_sum(weights), (np.abs(expected) @ np.abs(weights)).max())
     close(matrix.smallest_of(columns), expected[columns].min(axis=1))
-    close(matrix.sums_of(columns), expected[columns].sum(axis=1))
     close(matrix.rows(columns), expected[columns])
     close(matrix.take(rows).whole(), expected[np.ix_(rows, rows)])
     close(matrix.whole(), expected)
@@ -115,7 +114,7 @@ def test_a_pickled_matrix_holds_the_known_rows_and_computes_others():
     matrix = KernelMatrix(KERNELS[0], X)
     matrix.require(np.arange(20))
     copy = pickle.loads(pickle.dumps(matrix))
-    assert matrix.__getstate__()["_values"] is matrix.__getstate__()["_values"]  # sent once to many
+    assert matrix.__getstate__()["_values"] is matrix.__getstate__()["_values"]  # joblib sends it once
     assert len(pickle.dumps(matrix)) < 8 * 200 * 60
     np.testing.assert_array_equal(copy.known, matrix.known)
     np.testing.assert_array_equal(copy.whole(), matrix.whole())
@@ -153,7 +152,7 @@ def test_the_working_set_ends_where_no_pair_violates_optimality(make, C):
     problem = machine.problem(0)
     beta = np.zeros(len(problem.label))
     gradient = -problem.label
-    violation, steps = descend(problem, beta, gradient, 1e-4, 10**6)
+    violation, steps = lower_violation(problem, beta, gradient, 1e-4, 10**6)
     assert violation <= 1e-4
     assert 0 < steps < 10**6
     assert beta.sum() == pytest.approx(0, abs=1e-9 * C)
@@ -167,7 +166,7 @@ def test_the_working_set_stops_after_the_allowed_moves():
     machine, _ = machine_of(SVC(C=10.0, gamma=0.5), X, Y)
     problem = machine.problem(0)
     gradient = -problem.label
-    violation, steps = descend(problem, np.zeros(200), gradient, 1e-6, 7)
+    violation, steps = lower_violation(problem, np.zeros(200), gradient, 1e-6, 7)
     assert (steps, violation > 1e-6) == (7, True)
 
 

@@ -5,8 +5,8 @@ from sklearn.svm import SVC
 
 from _data import noisy
 from bayes_svm import BayesSVC
-from bayes_svm.kernels.functions import Kernel
 from bayes_svm.kernels.hypersphere import GaussianKernel, HypersphereKernel, inverse_lengths
+from bayes_svm.kernels.kernel import Kernel
 
 
 @pytest.mark.parametrize("name", ["linear", "poly"])
@@ -57,7 +57,7 @@ def test_no_squared_length_is_negative():
 @pytest.mark.parametrize("wrong", [{"gamma": "scale"}, {"kernel": "precomputed"}])
 def test_what_a_callable_cannot_know_is_refused(wrong):
     X, _ = noisy(n=5)
-    with pytest.raises(ValueError, match="is not known from the points of one call alone"):
+    with pytest.raises(ValueError, match="needs more than the points of one call"):
         HypersphereKernel(**wrong)(X, X)
 
 

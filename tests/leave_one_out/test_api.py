@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC, leave_one_out
-from bayes_svm.kernels.functions import resolve_gamma
+from bayes_svm.kernels.gamma import resolve_gamma
 
 RBF = SVC(C=5.0, gamma=0.5)
 

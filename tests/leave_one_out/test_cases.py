@@ -13,7 +13,7 @@ from _data import awkward, noisy, three_classes
 from _problems import EXACT
 from bayes_svm import BayesSVC
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out import read_machine
 from bayes_svm.leave_one_out.cases import groups_alone, rows_alone, strata, strata_of_groups
 from bayes_svm.leave_one_out.methods import Wanted

@@ -7,6 +7,7 @@ from sklearn.svm import SVC
 from _data import awkward, noisy
 from bayes_svm._core import certify
 from bayes_svm._core.descend import descend, start_descent
+from bayes_svm._core.primal import best_intercept, duality_gap, quantile
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.leave_one_out import certified
 from bayes_svm.leave_one_out.certified import leave_out_signs, proven
@@ -100,12 +101,12 @@ def test_a_limit_on_the_steps_is_kept_and_shows_in_the_violation():
 
 @pytest.mark.parametrize("proof", [False, True])
 def test_the_result_is_the_same_at_any_number_of_threads(proof, monkeypatch):
-    monkeypatch.setattr(certified, "BATCH", 7)
+    monkeypatch.setattr(certified, "CASES_PER_TASK", 7)
     _, solution = solved(*noisy(n=120, seed=3), C=10.0, kernel="linear")
     points, rest = np.arange(120), np.zeros(120)
     one = leave_out_signs(solution, points, rest, proof=proof, n_jobs=1)
     three = leave_out_signs(solution, points, rest, proof=proof, n_jobs=3)
-    assert (one.outcomes != certify.CHECKED).sum() > certified.TRIAL + 14
+    assert (one.outcomes != certify.CHECKED).sum() > certified.TRIAL_CASES + 14
     for name in ("values", "outcomes", "violation", "gap", "columns", "steps"):
         np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
 
@@ -118,7 +119,7 @@ def test_proofs_are_given_up_where_they_do_not_pay(monkeypatch):
     given_up = leave_out_signs(solution, points, rest, proof=True)
     warm = leave_out_signs(solution, points, rest, proof=False)
     assert proven(certain, problem).sum() > proven(given_up, problem).sum() > proven(warm, problem).sum()
-    later = np.flatnonzero(warm.outcomes != certify.CHECKED)[certified.TRIAL :]
+    later = np.flatnonzero(warm.outcomes != certify.CHECKED)[certified.TRIAL_CASES :]
     np.testing.assert_array_equal(given_up.values[later], warm.values[later])
     assert certain.steps.sum() < warm.steps.sum()
 
@@ -189,7 +190,7 @@ def test_h_gains_what_it_says_and_ends_at_the_optimum_under_the_condition(make, 
     assert np.all((work.gamma * y >= 0) & (work.gamma * y <= bound))
     np.testing.assert_allclose(work.slope, kbar @ work.gamma - y, atol=1e-10)
     assert solution.dual + bounds.H == pytest.approx(dual(work.gamma), abs=1e-9)
-    gap = certify.duality_gap(y, bound, work.gamma, work.slope, 0.0)
+    gap = duality_gap(y, bound, work.gamma, work.slope, 0.0)
     assert gap == pytest.approx(primal(work.gamma) - dual(work.gamma), abs=1e-9)
     assert gap <= 1e-8
     random = np.random.default_rng(0)
@@ -230,7 +231,7 @@ def test_the_best_intercept_is_the_best_of_all_kinks(seed):
         return work.bound @ np.maximum(0, -y * (work.gradient + b))
 
     low, high = min(state.low, state.high), max(state.low, state.high)
-    b = certify.best_intercept(y, work.bound, work.gradient, low, high, work.position, work.weight)
+    b = best_intercept(y, work.bound, work.gradient, low, high, work.position, work.weight)
     assert loss(b) == pytest.approx(min(loss(kink) for kink in -work.gradient), abs=1e-10)
 
 
@@ -242,7 +243,7 @@ def test_quantile_is_that_of_the_sorted_positions(n):
         level = random.random() * weight.sum()
         order = np.argsort(position, kind="stable")
         expected = position[order][np.searchsorted(np.cumsum(weight[order]), level)]
-        assert certify.quantile(position, weight, n, level) == expected
+        assert quantile(position, weight, n, level) == expected
 
 
 def test_pairs_reach_the_optimum_of_the_remaining_problem_and_g_is_its_dual_value():

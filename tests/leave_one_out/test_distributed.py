@@ -58,8 +58,8 @@ def test_a_cluster_gives_the_serial_numbers_and_is_sent_the_tableau_once(client,
         spread = leave_one_out(MACHINE, X, Y, n_jobs=-1)
     assert_same(spread, serial)
     assert (serial.status == "path").sum() > 40  # several parts of several batches
-    assert sent.count("Rows") == 1
-    assert sent.count("PathBase") == 1
+    assert sent.count("SharedTableau") == 1
+    assert sent.count("Origin") == 1
 
 
 def test_a_worker_that_is_killed_loses_nothing(client, small_batches, monkeypatch, tmp_path):
@@ -104,7 +104,7 @@ def test_data_that_a_cluster_lost_are_sent_again(client, small_batches, monkeypa
         spread = leave_one_out(MACHINE, X, Y, n_jobs=-1)
     assert_same(spread, serial)
     assert started[1] == started[0]
-    assert sent.count("Rows") == 2
+    assert sent.count("SharedTableau") == 2
 
 
 def test_a_cluster_that_only_loses_is_given_up(client, small_batches, monkeypatch):

@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, ida, noisy, three_classes
 from bayes_svm import BayesSVC, leave_one_out
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from oracles.left_out import train
 
 

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, ida, noisy
 from bayes_svm import leave_one_out
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from oracles.left_out import left_out_values
 
 path = importlib.import_module("bayes_svm.leave_one_out.path")

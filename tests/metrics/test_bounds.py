@@ -20,7 +20,7 @@ def test_hold_out_deviation_is_the_binomials_at_one_half():
 
 
 def test_vc_bounds_by_hand():
-    # d = 2n e^(-1) makes the logarithm vanish but for its + 1: ln(2n / d) + 1 = 2
+    # With d = 2n / e the term ln(2n / d) + 1 is 2.
     n = 1000
     d = 2 * n / np.e
     with pytest.raises(ValueError, match="vc_dimension"):

@@ -37,7 +37,7 @@ def test_confusions_add_up():
     ("measure", "counts"), [("error", (5, 100)), ("recall", (8, 12)), ("precision", (8, 9))]
 )
 def test_interval_is_wilsons(measure, counts):
-    # Wilson's ends are the shares p with |count / n - p| = z sqrt(p (1 - p) / n)
+    # The ends of Wilson's interval are the two shares p with |count / n - p| = z sqrt(p (1 - p) / n)
     ends = np.array(Confusion(tp=8, fp=1, fn=4, tn=87).interval(measure))
     count, n = counts
     np.testing.assert_allclose(np.abs(count / n - ends), 1.959964 * np.sqrt(ends * (1 - ends) / n), rtol=1e-6)

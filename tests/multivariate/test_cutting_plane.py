@@ -1,4 +1,4 @@
-"""Cutting planes against the exact ordinary machine, a slow solver, and each other."""
+"""Cutting planes compared with the exact ordinary machine and a slow solver."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_error_loss_gives_the_hyperplane_of_the_ordinary_machine(data, C, consta
 @pytest.mark.parametrize("name", LOSS_NAMES)
 def test_the_certificate_holds_against_another_solver(name):
     X, y = noisy(n=30, d=2)
-    products, loss = LinearProducts(X), loss_of(name, y > 0, beta=2.0, k=10)
+    products, loss = LinearProducts(X), loss_of(name, y > 0, beta=2.0 if name == "f_beta" else 1.0, k=10)
     result = minimise(products, loss, 0.1, tol=1e-6)
     assert result.converged
     assert result.primal == pytest.approx(value(products, loss, 0.1, result.w), rel=1e-12)
@@ -57,21 +57,11 @@ def test_the_certificate_holds_against_another_solver(name):
     assert np.all(np.diff(result.history[:, 1]) >= 0)
 
 
-@pytest.mark.parametrize("name", LOSS_NAMES)
-def test_every_step_leads_to_the_same_optimum(name):
-    X, y = noisy(n=50)
-    loss = loss_of(name, y > 0, k=20)
-    plain = minimise(LinearProducts(X), loss, 0.3, tol=1e-7, step="lowest")
-    for step in ("level", "line"):
-        other = minimise(LinearProducts(X), loss, 0.3, tol=1e-7, step=step)
-        assert other.primal == pytest.approx(plain.primal, rel=2e-7)
-        np.testing.assert_allclose(other.w, plain.w, atol=2e-3 * np.linalg.norm(plain.w))
-
-
 def test_the_projection_is_the_nearest_point_below_a_level():
     X, y = noisy(n=40)
     products, loss = LinearProducts(X), loss_of("f1", y > 0)
-    planes = minimise(products, loss, 0.2, max_iter=6).planes
+    planes = Planes.none(products)
+    minimise(products, loss, 0.2, max_iter=6, planes=planes)
     centre = np.random.default_rng(0).normal(size=products.n_weights)
 
     def bound(w):
@@ -124,7 +114,7 @@ def test_dropped_planes_leave_the_bound_as_it_is(monkeypatch):
     kept = minimise(*problem, tol=1e-5)
     monkeypatch.setattr("bayes_svm.multivariate.planes.IDLE", 3)
     dropped = minimise(*problem, tol=1e-5)
-    assert len(dropped.planes) < dropped.n_planes
+    assert dropped.history[-1, 2] < dropped.n_planes
     assert dropped.converged
     assert dropped.primal == pytest.approx(kept.primal, rel=2e-5)
 

@@ -1,4 +1,4 @@
-"""Dask arrays on a cluster of two processes give the planes that arrays in memory give."""
+"""Dask arrays on a cluster of two processes give the same planes as arrays in memory."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,10 @@ import pytest
 from _data import noisy
 from bayes_svm import MultivariateSVC
 from bayes_svm.multivariate.cutting_plane import minimise
+from bayes_svm.multivariate.dask_arrays import DaskProducts
 from bayes_svm.multivariate.losses import loss_of
-from bayes_svm.multivariate.products import DaskProducts, LinearProducts
+from bayes_svm.multivariate.planes import Planes
+from bayes_svm.multivariate.products import LinearProducts
 
 distributed = pytest.importorskip("distributed")
 dask_array = pytest.importorskip("dask.array")
@@ -16,7 +18,7 @@ dask_array = pytest.importorskip("dask.array")
 @pytest.fixture(scope="module")
 def client():
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as connected,
     ):
         yield connected
@@ -28,12 +30,15 @@ X, Y = noisy(n=300, d=6)
 @pytest.mark.parametrize("name", ["f1", "roc_area", "break_even", "error"])
 def test_the_same_planes_as_in_memory(client, name):
     loss, C = loss_of(name, Y > 0), 0.002
-    memory = minimise(LinearProducts(X), loss, C)
-    chunked = minimise(DaskProducts(dask_array.from_array(X, chunks=(70, 4))), loss, C)
+    both = LinearProducts(X), DaskProducts(dask_array.from_array(X, chunks=(70, 4)))
+    planes = [Planes.none(products) for products in both]
+    memory, chunked = (
+        minimise(products, loss, C, planes=own) for products, own in zip(both, planes, strict=True)
+    )
     assert chunked.n_planes == memory.n_planes > 1
-    np.testing.assert_allclose(chunked.planes.level, memory.planes.level, rtol=1e-12)
-    gram = memory.planes.gram
-    np.testing.assert_allclose(chunked.planes.gram, gram, atol=1e-10 * np.abs(gram).max())
+    np.testing.assert_allclose(planes[1].level, planes[0].level, rtol=1e-12)
+    gram = planes[0].gram
+    np.testing.assert_allclose(planes[1].gram, gram, atol=1e-10 * np.abs(gram).max())
     np.testing.assert_allclose(chunked.w, memory.w, rtol=1e-8, atol=1e-10)
 
 

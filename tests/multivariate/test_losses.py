@@ -1,4 +1,4 @@
-"""Every search for the most violated labelling against all labellings."""
+"""The search for the most violated labelling, compared with a search of all labellings."""
 
 import functools
 import itertools
@@ -14,7 +14,7 @@ CONTINGENCY = [name for name in LOSS_NAMES if name != "roc_area"]
 
 
 def delta(name, a, b, c, d, beta, k):
-    """Loss of a contingency table, or None where the labelling is not admissible."""
+    """Loss of a contingency table, or None for a table that the loss does not admit."""
     if name == "error":
         return 2.0 * (b + c)
     if name in ("f1", "f_beta"):
@@ -28,14 +28,14 @@ def delta(name, a, b, c, d, beta, k):
 
 
 def share(name, a, b, c, k):
-    """What a negative labelled 1 counts."""
+    """Factor of the scores of the negatives that are labelled 1."""
     size = a + c if name == "break_even" else k
     at_k = name in ("precision_at_k", "recall_at_k", "break_even") and size >= a + c
     return c / b if at_k and b else 1.0
 
 
 def brute_force(loss, y, scores, share_of=lambda a, b, c: 1.0):
-    """Largest ``loss - c's`` over all labellings, ``loss`` a function of the table."""
+    """Largest ``loss - c's`` over all labellings; ``loss`` is a function of the table."""
     best = -np.inf
     for labels in itertools.product((-1, 1), repeat=len(y)):
         z = np.array(labels)
@@ -48,7 +48,7 @@ def brute_force(loss, y, scores, share_of=lambda a, b, c: 1.0):
 
 
 def brute_force_pairs(y, scores, weight):
-    """Each pair decides for itself."""
+    """The largest value over all pairs, each of which may be swapped on its own."""
     total, largest = 0.0, 0.0
     for i in np.flatnonzero(y > 0):
         for j in np.flatnonzero(y < 0):
@@ -59,7 +59,7 @@ def brute_force_pairs(y, scores, weight):
 
 
 def is_a_plane(loss, c, y, scores, of, weight=None):
-    """The plane is below R everywhere: it is a mean of admissible ones."""
+    """Assert that the plane is below R at other scores too."""
     random = np.random.default_rng(0)
     for _ in range(5):
         other = scores + random.normal(size=len(y)) * 10.0 ** random.integers(-2, 2)
@@ -69,7 +69,7 @@ def is_a_plane(loss, c, y, scores, of, weight=None):
 
 @st.composite
 def problems(draw, largest=9):
-    """Labels of both classes, and scores of which many are equal."""
+    """Labels of both classes, and scores, many of them equal."""
     n = draw(st.integers(2, largest))
     y = np.array(draw(st.lists(st.sampled_from([-1, 1]), min_size=n, max_size=n)))
     y[:2] = [1, -1]
@@ -91,7 +91,7 @@ def problems(draw, largest=9):
 def test_the_search_finds_the_maximum_over_all_labellings(name, beta, problem, data):
     y, scores = problem
     k = data.draw(st.integers(1, len(y)))
-    of = loss_of(name, y > 0, beta=beta, k=k)
+    of = loss_of(name, y > 0, beta=beta if name == "f_beta" else 1.0, k=k)
     loss, c = of.most_violated(scores)
     shares = functools.partial(share, name, k=k)
     expected = brute_force(lambda *table: delta(name, *table, beta, k), y, scores, shares)
@@ -105,7 +105,7 @@ def test_twelve_rows(name, k):
     random = np.random.default_rng(0)
     y = np.where(np.arange(12) % 12 < 5, 1, -1)
     scores = 3 * random.normal(size=12)
-    of = loss_of(name, y > 0, beta=2.0, k=k)
+    of = loss_of(name, y > 0, beta=2.0 if name == "f_beta" else 1.0, k=k)
     loss, c = of.most_violated(scores)
     shares = functools.partial(share, name, k=k)
     expected = brute_force(lambda *table: delta(name, *table, 2.0, k), y, scores, shares)
@@ -169,7 +169,7 @@ def test_a_table_looked_at_in_blocks_gives_the_same(monkeypatch):
     positive, scores = random.random(60) < 0.4, 5 * random.normal(size=60)
     of = loss_of(lambda a, b, c, d: 100 * (b + c) / (a + b + c + d) + a % 3, positive)
     loss, c = of.most_violated(scores)
-    monkeypatch.setattr("bayes_svm.multivariate.losses.BLOCK", 100)
+    monkeypatch.setattr("bayes_svm.multivariate.contingency.BLOCK", 100)
     assert of.most_violated(scores)[0] == loss
     np.testing.assert_array_equal(of.most_violated(scores)[1], c)
 

@@ -1,4 +1,4 @@
-"""The small quadratic program against its optimality conditions and another solver."""
+"""The small quadratic program, checked by its optimality conditions and another solver."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def objective(gram, level, alpha):
 
 
 def gap(gram, level, C, alpha):
-    """Largest gain over the feasible set of the objective linearised at alpha; 0 at the optimum."""
+    """Largest gain of the objective, linearised at alpha, over the feasible set; 0 at the optimum."""
     reduced = level - gram @ alpha
     return C * max(0.0, reduced.max()) - reduced @ alpha
 
@@ -28,7 +28,7 @@ def assert_optimal(gram, level, C, alpha, relative=1e-11):
 
 @st.composite
 def programs(draw):
-    """Planes in few dimensions: more of them than dimensions, some given twice."""
+    """More planes than dimensions, some of them twice."""
     seed = draw(st.integers(0, 2**32 - 1))
     random = np.random.default_rng(seed)
     size, dimension = draw(st.integers(1, 25)), draw(st.integers(1, 6))

@@ -1,4 +1,4 @@
-"""Rows that come one at a time, against one array of all of them."""
+"""Matrices that grow row by row, compared with one array of all rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, none of them expected to fail."""
+"""scikit-learn's estimator checks; none is expected to fail."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 

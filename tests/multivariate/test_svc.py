@@ -1,4 +1,4 @@
-"""MultivariateSVC: what it predicts, what it refuses, and what it says when it did not get there."""
+"""MultivariateSVC: predictions, errors and warnings."""
 
 import numpy as np
 import pytest
@@ -134,7 +134,7 @@ def test_a_gap_that_is_not_reached_is_named():
         ({"beta": 2.0}, "use loss='f_beta'"),
         ({"loss": lambda a, b, c, d: np.where(a == 2, np.nan, 1.0) + 0 * b}, "nan for the contingency table"),
         ({"C": np.inf}, "'C' parameter"),
-        ({"cv": [(np.arange(150, 300), np.arange(150))]}, "each row out once"),
+        ({"cv": [(np.arange(150, 300), np.arange(150))]}, "leave out each row once"),
     ],
 )  # fmt: skip
 def test_bad_parameters(options, message):

@@ -1,4 +1,4 @@
-"""Displays: what is drawn is what was computed."""
+"""The displays draw what was computed."""
 
 import subprocess
 import sys
@@ -18,7 +18,8 @@ from bayes_svm.decision import risk_coverage_curve
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
-with warnings.catch_warnings():  # matplotlib 3.8 calls names that pyparsing 3.3 deprecates
+# Matplotlib 3.8 calls names that pyparsing 3.3 deprecates.
+with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from matplotlib import pyplot as plt
 
@@ -30,7 +31,8 @@ from bayes_svm.plots import (  # noqa: E402
     ThresholdDisplay,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* deprecated - use:DeprecationWarning")  # as above
+# Those deprecated names again.
+pytestmark = pytest.mark.filterwarnings("ignore:.* deprecated - use:DeprecationWarning")
 
 X, Y = make_classification(120, flip_y=0.2, random_state=0)
 PLANE, SIDE = noisy(60, 2)
@@ -126,7 +128,8 @@ def test_moderation_of_a_data_frame_on_given_axes():
         (LogisticRegression(), X[:, :2], Y, "no posterior_variance"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:The decision values do not separate")  # labels that X says nothing of
+# The labels do not depend on X.
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")
 def test_what_moderation_does_not_draw(model, data, labels, message):
     with pytest.raises(ValueError, match=message):
         ModerationDisplay.from_estimator(model.fit(data, labels), data, labels)

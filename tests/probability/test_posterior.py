@@ -8,7 +8,7 @@ from _data import awkward, noisy, three_classes
 from _explicit import explicit
 from bayes_svm import BayesSVC
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.curvature import hinge_curvature
 from bayes_svm.probability.posterior import Posterior, posterior_of
 

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -34,6 +34,7 @@ def problems(draw):
     return X, y, weight, machine, draw(st.sampled_from([{}, {"sign_only": True}, {"cv": 3}]))
 
 
+@settings(deadline=None)
 @given(problem=problems(), first=st.integers(2, 40), growth=st.sampled_from([0.05, 0.25, 1.0]))
 def test_values_and_signs_are_the_same(problem, first, growth):
     X, y, weight, machine, options = problem

@@ -1,4 +1,4 @@
-"""What class similarity may not depend on, and what it must be where the answer is known."""
+"""Invariances of class similarity, and problems whose class similarity is known."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ often = settings(max_examples=40, derandomize=True, deadline=None)
 
 
 def awkward(seed):
-    """Duplicates, ties, constant columns, rows of zeros, classes of very different sizes."""
+    """Data with duplicates, ties, constant columns, rows of zeros and classes of very different sizes."""
     random = np.random.default_rng(seed)
     n_classes = random.integers(2, 5)
     y = np.r_[np.repeat(np.arange(n_classes), 2), random.choice(n_classes, random.integers(0, 25))]

@@ -1,4 +1,4 @@
-"""A stand-in for the core, so that the report is tested on numbers that are known and quick to make."""
+"""A stand-in for `BayesSVC`, with numbers that are known and quick to compute."""
 
 from types import SimpleNamespace
 
@@ -9,7 +9,7 @@ from bayes_svm.report import content
 
 
 class StandIn:
-    """Fits nothing: the decision value is the first feature, or its distance from the class's number."""
+    """Fits nothing: the decision value is the first feature, or falls with its distance from the class."""
 
     def __init__(self, C=1.0, *, kernel="rbf", gamma="scale"):
         self.C, self.kernel, self.gamma = C, kernel, gamma
@@ -80,7 +80,7 @@ def stand_in(monkeypatch):
 
 @pytest.fixture
 def report(stand_in):
-    """Return a function that makes the report of a few rows of two or more classes with awkward names."""
+    """Return a function that makes a report of a few rows, with awkward names of columns and classes."""
 
     def make(labels=("<script>alert(1)</script>", "well"), n=40, name="data.csv"):
         import pandas as pd

@@ -92,7 +92,7 @@ def test_the_report_says_what_was_asked_for(tmp_path, capsys):
     [
         ("--precision", "2", "not between 0 and 1"),
         ("--recall", "x", "is not a number"),
-        ("--cost", "fp=1", "does not read fp=NUMBER,fn=NUMBER"),
+        ("--cost", "fp=1", "is not of the form fp=NUMBER,fn=NUMBER"),
         ("--cost", "fp=0,fn=1", "not a number above 0"),
         ("--max-risk", "0", "not a number above 0"),
     ],

@@ -34,7 +34,7 @@ def table(here):
 
 
 def refused(capsys, *argv):
-    """Run the command, which must refuse in one line; return that line."""
+    """Run the command, which must fail with one line; return that line."""
     assert main([str(word) for word in argv]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -98,9 +98,8 @@ def test_missing_values_name_their_columns(table, capsys):
 
 
 def test_unwritable_output(here, capsys, monkeypatch):
-    monkeypatch.setattr(
-        os, "access", lambda path, mode: False
-    )  # the tests may run as root, who may write all
+    # The tests may be run by root, who may write everywhere.
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert "permission denied; choose another --output" in refused(capsys, "report")
 
 
@@ -145,7 +144,7 @@ def test_bugs_are_not_hidden(table, monkeypatch):
 
 def test_numbers_too_large_to_scale(here, capsys):
     (here / "d.csv").write_text("x,y\n1e308,a\n-1e308,b\n1.5e308,a\n1,b\n")
-    assert "infinite numbers, or beyond 1e+150, in 'x' (3)" in refused(
+    assert "numbers that are infinite or beyond 1e+150 in 'x' (3)" in refused(
         capsys, "report", "d.csv", "--target", "y"
     )
 
@@ -154,7 +153,8 @@ def test_numbers_too_large_to_scale(here, capsys):
 def test_report_of_a_file(table, here, capsys, n_classes):
     assert main(["report", table(n_classes), "--target", "kind", "--C", "2", "--gamma", "0.5"]) == 0
     out, err = capsys.readouterr()
-    assert err == ""  # no progress bar in a pipe
+    # There is no progress bar in a pipe.
+    assert err == ""
     assert f"data.csv: {20 * n_classes} rows, 2 columns; a 20, b 20" in out
     assert "exact leave-one-out" in out
     assert out.endswith("Written: bayes-svm-report.html\n")

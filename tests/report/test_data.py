@@ -71,7 +71,7 @@ def test_impute(write):
     table = read_table(path, "y", impute=True)
     assert list(table.frame.columns) == ["a", "b"]
     assert table.notes[0] == "Left out, because all their values are missing: 'c'."
-    assert table.notes[1].startswith("2 missing values were filled in")
+    assert table.notes[1].endswith("of their column: 2.")
     features = feature_transformer(table.frame, impute=True).fit_transform(table.frame)
     assert np.isfinite(features).all()
     filled = np.array([1, 3, 3, 8])
@@ -94,11 +94,11 @@ def test_identifier_columns_are_noted(write):
 BAD = {
     "empty": (b"", "'data.csv' is empty"),
     "blank": (b"\n \n", "'data.csv' is empty"),
-    "binary": (b"\x89PNG\r\n\x00\x01", "is not a CSV file in UTF-8 (it holds binary data)"),
-    "utf-16": (GOOD.encode("utf-16"), "is not a CSV file in UTF-8"),
+    "binary": (b"\x89PNG\r\n\x00\x01", "contains binary data and is not a CSV file"),
+    "utf-16": (GOOD.encode("utf-16"), "contains binary data and is not a CSV file"),
     "latin-1": (
         "x,y\n1,a\n2,café\n".encode("latin-1"),
-        "is not UTF-8 (first at line 3); save it as a UTF-8 CSV",
+        "is not UTF-8 (the first invalid byte is in line 3); save it as a UTF-8 CSV",
     ),
     "damaged gzip": (gzip.compress(GOOD.encode())[:-9], "is a damaged gzip file"),
     "header only": (b"x,y\n", "has a header but no rows"),
@@ -121,8 +121,8 @@ BAD = {
     ),
     "continuous": (rows(["0.5", "1.5", "0.5", "1.5"]).encode(), "target 'y' is continuous"),
     "infinite labels": (rows(["0", "inf", "0", "inf"]).encode(), "target 'y' is continuous"),
-    "no features": (b"y\na\nb\na\nb\n", "no column beside the target 'y'"),
-    "infinite": (b"x,y\ninf,a\n1,a\n-inf,b\n1,b\n", "infinite numbers, or beyond 1e+150, in 'x' (2)"),
+    "no features": (b"y\na\nb\na\nb\n", "no column besides the target 'y'"),
+    "infinite": (b"x,y\ninf,a\n1,a\n-inf,b\n1,b\n", "numbers that are infinite or beyond 1e+150 in 'x' (2)"),
 }
 
 

@@ -1,4 +1,4 @@
-"""`bayes-svm loo`: the same numbers as the estimator, also after an interruption."""
+"""`bayes-svm loo` finds the same numbers as the estimator, also after an interruption."""
 
 import csv
 import errno
@@ -64,12 +64,12 @@ def fitted(**parameters):
 
 
 def n_kept():
-    """Values in the partial file, which is not there before the first."""
+    """Number of values in the partial file, which does not exist before the first value."""
     return PARTIAL.read_text().count("\n") - 1 if PARTIAL.exists() else 0
 
 
 def interrupted_after(parts, monkeypatch):
-    """Let the next run stop as by Ctrl-C after some parts of at most seven cases."""
+    """Let the next run stop, as if by Ctrl-C, after some parts of at most seven cases."""
     monkeypatch.setattr(readings, "SECTION", 7)
     original = readings.iterate_parts
 
@@ -130,7 +130,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(table, monkeypatch, capsys
     assert run() == 130
     kept = n_kept()
     assert (kept > 0) == (parts > 0)
-    assert ("--resume goes on" in capsys.readouterr().err) == (parts > 0)
+    assert ("with --resume" in capsys.readouterr().err) == (parts > 0)
     asked = []
 
     def counted(*arguments, **options):
@@ -216,8 +216,8 @@ def test_what_an_interrupted_run_left_is_not_written_over(table, monkeypatch, ca
     run()
     capsys.readouterr()
     before = PARTIAL.read_bytes()
-    assert "add --resume to go on, or delete it" in refused(capsys)
-    assert "is of other data, options or version" in refused(capsys, "--resume", "--C", "3")
+    assert "add --resume to continue, or delete it" in refused(capsys)
+    assert "was written for other data, options or another version" in refused(capsys, "--resume", "--C", "3")
     assert PARTIAL.read_bytes() == before
 
 
@@ -229,14 +229,15 @@ def test_what_is_of_something_else_is_refused_before_the_fit(table, monkeypatch,
     capsys.readouterr()
     lines = Path("data.csv").read_text().splitlines()
     if change == "features":
-        lines[1], lines[3] = lines[3], lines[1]  # of one class
+        # Both rows are of the same class.
+        lines[1], lines[3] = lines[3], lines[1]
     elif change == "labels":
         lines[1], lines[2] = lines[1][:-1] + "b", lines[2][:-1] + "a"
     else:
         monkeypatch.setattr("bayes_svm.report.cli._version", lambda: "99")
     Path("data.csv").write_text("\n".join(lines))
     monkeypatch.setattr("bayes_svm.dual.solution.solve", lambda *arguments, **options: pytest.fail("solved"))
-    assert "is of other data, options or version" in refused(capsys, "--resume")
+    assert "was written for other data, options or another version" in refused(capsys, "--resume")
 
 
 @pytest.mark.parametrize(
@@ -279,7 +280,7 @@ def test_a_header_cut_off_begins_anew_but_a_file_of_something_else_does_not(tabl
     capsys.readouterr()
     monkeypatch.setattr(api, "iterate_parts", original)
     PARTIAL.write_bytes(PARTIAL.read_bytes()[:size] + b"#")
-    assert "is of other data" in refused(capsys, "--resume")
+    assert "was written for other data" in refused(capsys, "--resume")
     PARTIAL.write_bytes(PARTIAL.read_bytes()[:size])
     interrupted_after(2, monkeypatch)
     assert run("--resume") == 130
@@ -303,7 +304,7 @@ def test_a_full_disk_is_one_line_and_what_was_found_stays(table, monkeypatch, ca
         patched.setattr(Path, "open", full)
         line = refused(capsys)
     assert "No space left on device" in line
-    assert "--resume goes on" in line
+    assert "with --resume" in line
     assert n_kept() == 42
     assert run("--resume") == 0
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bayes_svm.report.measures import MAX_POINTS, reliability, risk_coverage, scores, threshold_curve
+from bayes_svm.report.measures import MAX_POINTS, reliability, risk_coverage_points, scores, threshold_points
 
 
 def test_reliability_by_hand():
@@ -17,7 +17,7 @@ def test_reliability_by_hand():
     ]
     assert_allclose([one.predicted for one in result.bins], [0.07, 0.1, 0.3, 0.975])
     assert_allclose([one.observed for one in result.bins], [0, 1, 1, 1])
-    # Clopper-Pearson in closed form for none and for all of n.
+    # The Clopper-Pearson interval has a closed form for 0 and for n of n.
     assert_allclose([one.low for one in result.bins], [0, 0.025, 0.025, 0.025**0.5])
     assert_allclose([one.high for one in result.bins], [1 - 0.025**0.5, 1, 1, 1])
     assert result.n_agreeing == 4
@@ -38,7 +38,7 @@ def test_reliability_interval_is_the_exact_one():
 def test_risk_coverage_keeps_ties_together():
     confidence = np.array([0.9, 0.9, 0.8, 0.6, 0.6])
     wrong = np.array([False, True, False, True, False])
-    result = risk_coverage(confidence, wrong)
+    result = risk_coverage_points(confidence, wrong)
     assert result.confidence == (0.9, 0.8, 0.6)
     assert_allclose(result.coverage, [0.4, 0.6, 1.0])
     assert_allclose(result.risk, [1 / 2, 1 / 3, 2 / 5])
@@ -50,16 +50,16 @@ def test_risk_coverage_does_not_depend_on_the_order_of_the_rows():
     confidence = random.integers(5, 10, 200) / 10
     wrong = random.random(200) < 0.2
     order = random.permutation(200)
-    assert risk_coverage(confidence, wrong) == risk_coverage(confidence[order], wrong[order])
+    assert risk_coverage_points(confidence, wrong) == risk_coverage_points(confidence[order], wrong[order])
 
 
 def test_risk_coverage_without_distinctions_is_one_point():
-    result = risk_coverage(np.full(4, 0.7), np.array([True, False, False, False]))
+    result = risk_coverage_points(np.full(4, 0.7), np.array([True, False, False, False]))
     assert (result.coverage, result.risk, result.area) == ((1.0,), (0.25,), 0.25)
 
 
 def test_risk_at_takes_the_first_point_that_keeps_enough():
-    result = risk_coverage(np.array([0.9, 0.8, 0.7, 0.6]), np.array([False, False, False, True]))
+    result = risk_coverage_points(np.array([0.9, 0.8, 0.7, 0.6]), np.array([False, False, False, True]))
     assert result.risk_at(0.5) == (0.5, 0.0)
     assert result.risk_at(0.6) == (0.75, 0.0)
     assert result.risk_at(1.0) == (1.0, 0.25)
@@ -68,7 +68,7 @@ def test_risk_at_takes_the_first_point_that_keeps_enough():
 def test_long_curves_are_thinned_and_keep_their_ends():
     confidence = np.linspace(0.5, 1.0, 3000)
     wrong = np.random.default_rng(0).random(3000) < 0.3
-    result = risk_coverage(confidence, wrong)
+    result = risk_coverage_points(confidence, wrong)
     assert len(result.coverage) <= MAX_POINTS
     assert result.coverage[0] == 1 / 3000
     assert result.coverage[-1] == 1.0
@@ -78,7 +78,7 @@ def test_long_curves_are_thinned_and_keep_their_ends():
 
 
 def test_threshold_curve_by_hand():
-    result = threshold_curve("a", np.array([False, True, False, True]), np.array([0.1, 0.4, 0.6, 0.9]))
+    result = threshold_points("a", np.array([False, True, False, True]), np.array([0.1, 0.4, 0.6, 0.9]))
     assert result.thresholds == (0.1, 0.4, 0.6, 0.9)
     assert_allclose(result.precision, [2 / 4, 2 / 3, 1 / 2, 1])
     assert_allclose(result.recall, [1, 1, 1 / 2, 1 / 2])

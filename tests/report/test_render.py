@@ -60,7 +60,7 @@ def test_the_page_has_every_section(report):
         assert title in text
     for name in ("left out", "training", "xi-alpha", "span", "exact leave-one-out"):
         assert name in text
-    assert "These are of the sign of the decision value" in text
+    assert "These estimates judge the sign of the decision value" in text
     assert "nan" not in text
 
 
@@ -90,7 +90,8 @@ def test_json_is_strict_and_explains_its_keys(report, labels):
         value = data
         for part in key.split("."):
             value = value[part]
-    assert data["model"]["machines"][0]["relative_gap"] is None  # NaN in the stand-in
+    # The gap of the stand-in is NaN.
+    assert data["model"]["machines"][0]["relative_gap"] is None
     assert data["positive"] == (labels[1] if len(labels) == 2 else None)
     assert len(data["surprising"]) == 10
 

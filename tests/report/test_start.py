@@ -1,4 +1,4 @@
-"""The command while it starts: what it loads, and how an interruption ends it."""
+"""The start of the command: what it loads, and what an interruption does."""
 
 import subprocess
 import sys

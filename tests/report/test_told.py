@@ -1,4 +1,4 @@
-"""One table, one error rate: estimator, report, `bayes-svm loo` and plots tell that of what is predicted."""
+"""The estimator, the report, `bayes-svm loo` and the plots all show the error of the predictions."""
 
 import csv
 
@@ -17,7 +17,7 @@ pytest.importorskip("pandas")
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """Five classes of unequal size that overlap: one against the rest errs more often than their winner."""
+    """Five overlapping classes of unequal size, for which signs err more often than predictions."""
     random = np.random.default_rng(0)
     y = random.choice(5, size=150, p=[0.3, 0.25, 0.2, 0.15, 0.1])
     X = 1.6 * np.column_stack([np.cos(1.26 * y), np.sin(1.26 * y)]) + random.normal(size=(150, 2))
@@ -54,7 +54,7 @@ def test_the_report_tells_the_same(table, fitted):
     assert report.performance.name == "left out"
     assert report.performance.error.value == pytest.approx(model.left_out_.error)
     assert report.performance.f1.value == pytest.approx(model.left_out_.f1)
-    # What estimators of the literature say of the signs is named, and is another number.
+    # The estimates of the literature judge the signs, so they stand apart and have other values.
     assert [row.name for row in report.papers] == ["training", "xi-alpha", "span", "exact leave-one-out"]
 
 

@@ -12,7 +12,8 @@ from sklearn.svm import SVC
 from statsmodels.stats.proportion import proportion_confint
 
 from bayes_svm import BayesSVC, compare_estimators, leave_one_out
-from bayes_svm.selection.comparison import METHODS, no_information_rate
+from bayes_svm.selection.bootstrap import no_information_rate
+from bayes_svm.selection.comparison import METHODS
 
 X, Y = make_classification(80, flip_y=0.2, random_state=0)
 
@@ -51,7 +52,7 @@ def slow_632_plus(estimator, X, y, samples):
 @pytest.mark.parametrize("estimator", [Nearest(), LogisticRegression(C=0.01)])
 def test_bootstraps_are_efrons(estimator, monkeypatch):
     seen = []
-    import bayes_svm.selection.comparison as module
+    import bayes_svm.selection.bootstrap as module
 
     draw = module._draw
     monkeypatch.setattr(module, "_draw", lambda y, random: seen.append(draw(y, random)) or seen[-1])
@@ -160,6 +161,37 @@ def test_precomputed_kernels_are_split_on_both_sides():
     assert [e.value for e in a.estimates] == pytest.approx([e.value for e in b.estimates], abs=0.026)
 
 
+def test_bounds_of_a_hold_out_error():
+    found = compare_estimators(Nearest(), X, Y, methods=["hold_out"], confidence=0.9)["hold_out"]
+    assert found.bound == pytest.approx(found.value + np.sqrt(np.log(20) / 80))
+    assert found.deviation == pytest.approx(0.5 / np.sqrt(40))
+
+
+def test_deviation_of_a_leave_one_out_error():
+    svc = SVC(C=2.0)
+    found = compare_estimators(svc, X, Y, methods=["leave_one_out"])["leave_one_out"]
+    changed = np.mean(svc.fit(X, Y).predict(X) != leave_one_out(svc, X, Y).predictions)
+    assert changed > 0
+    assert found.deviation == pytest.approx(np.sqrt(1 / 80 + 6 * changed))
+    assert found.bound is None
+    three = compare_estimators(svc, X, np.arange(80) % 3, methods=["leave_one_out"])["leave_one_out"]
+    assert three.deviation is None
+
+
+def test_bounds_are_of_errors_and_are_printed():
+    methods = ["training", "hold_out", "leave_one_out"]
+    scored = compare_estimators(SVC(kernel="linear"), X, Y, methods=["training", "hold_out"], scoring="f1")
+    assert all((e.bound, e.deviation) == (None, None) for e in scored.estimates)
+    shown = compare_estimators(SVC(kernel="linear"), X, Y, methods=methods)
+    table = str(shown).splitlines()
+    assert "bound" in table[0]
+    assert "deviation" in table[0]
+    assert shown["training"].how.endswith("VC dimension 21")
+    assert f"{shown['training'].bound:.4f}" in table[1]
+    assert f"{shown['hold_out'].deviation:.4f}" in table[2]
+    assert f"{shown['leave_one_out'].deviation:.4f}" in table[3]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -170,7 +202,7 @@ def test_precomputed_kernels_are_split_on_both_sides():
         ({"confidence": 1.0}, "confidence=1.0"),
         ({"test_size": 0.0}, "test_size=0.0"),
         ({"n_bootstrap": 0}, "n_bootstrap=0"),
-        ({"methods": ["leave_one_out"], "scoring": "roc_auc"}, "single points"),
+        ({"methods": ["leave_one_out"], "scoring": "roc_auc"}, "A single row has no score"),
     ],
 )
 def test_what_cannot_be_is_refused(options, message):

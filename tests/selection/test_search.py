@@ -34,7 +34,7 @@ from bayes_svm.probability.link import LinkData
 from bayes_svm.probability.links import fit_links
 from bayes_svm.probability.several import class_log_odds, log_probabilities
 from bayes_svm.selection.mixture import pooled, stacking_weights
-from bayes_svm.selection.search import first_best
+from bayes_svm.selection.told import first_best
 from bayes_svm.selection.trials import FOLDS
 
 GRID = {"gamma": [0.1, 1.0], "C": [10.0, 0.1, 1.0]}
@@ -222,14 +222,18 @@ def test_a_search_is_an_estimator_among_others():
     ("arguments", "error", "message"),
     [
         ({"estimator": SVC(), "param_grid": GRID}, TypeError, "estimator is a SVC: BayesSVCSearch needs"),
-        ({"estimator": BayesSVC()}, ValueError, "either param_grid or param_space"),
-        ({"estimator": BayesSVC(), "param_grid": GRID, "param_space": {}}, ValueError, "either param_grid"),
+        ({"estimator": BayesSVC()}, ValueError, "exactly one of param_grid and param_space"),
+        (
+            {"estimator": BayesSVC(), "param_grid": GRID, "param_space": {}},
+            ValueError,
+            "exactly one of param_grid",
+        ),
         ({"estimator": BayesSVC(), "param_space": {}}, ValueError, "param_space is empty"),
         ({"estimator": BayesSVC(), "param_space": {"C": (1, 0.1)}}, ValueError, "needs 0 < low < high"),
         ({"estimator": BayesSVC(), "param_space": {"C": (0, 1)}}, ValueError, "needs 0 < low < high"),
         ({"estimator": BayesSVC(), "param_space": {"C": 5}}, ValueError, "is not a pair of numbers"),
         ({"estimator": BayesSVC(), "param_space": {"gamma": ("scale", 1)}}, ValueError, "is not a pair"),
-        ({"estimator": BayesSVC(), "param_space": {"degree": (1, 5)}}, ValueError, "no room for degree"),
+        ({"estimator": BayesSVC(), "param_space": {"degree": (1, 5)}}, ValueError, "cannot hold degree"),
         ({"estimator": BayesSVC(), "param_grid": []}, ValueError, "param_grid is empty"),
         (
             {
@@ -253,7 +257,7 @@ def test_a_search_is_an_estimator_among_others():
         (
             {"estimator": BayesSVC(), "param_space": {"C": (0.1, 1)}, "combine": "stack"},
             ValueError,
-            "combine='stack' mixes the models of a param_grid",
+            "combine='stack' mixes the models of a grid",
         ),
         ({"estimator": BayesSVC(), "param_grid": {"D": [1]}}, ValueError, "Invalid parameter 'D'"),
         (
@@ -530,7 +534,7 @@ def test_a_tiny_class_is_told_by_links_that_have_seen_it(members):
 def test_a_calibrator_that_fails_without_a_fold_is_told_as_it_is_with_a_warning():
     X, y = noisy(n=60)
     search = BayesSVCSearch(BayesSVC(link=IsotonicRegression()), {"C": [1.0]})
-    with pytest.warns(UserWarning, match="has seen every row: .* out_of_bounds"):
+    with pytest.warns(UserWarning, match="by the link fitted to all rows: .* out_of_bounds"):
         search.fit(X, y)
     np.testing.assert_array_equal(search.left_out_proba_, search.best_estimator_.left_out_proba_)
 

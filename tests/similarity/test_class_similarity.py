@@ -1,4 +1,4 @@
-"""Class similarity against a double loop over the pairs of rows."""
+"""Class similarity, compared with a double loop over pairs of rows."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,12 @@ from scipy import sparse
 
 from _data import noisy, three_classes
 from bayes_svm import AggregationKernel, class_similarity
-from bayes_svm.kernels.functions import Kernel
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.similarity import class_similarity as similarity
 
 
 def slow(K, y, unbiased=True):
-    """Averages, W, B and CS by looking at one pair after the other."""
+    """Averages, W, B and CS from a loop over pairs."""
     classes = np.unique(y)
     H = np.zeros_like(K)
     for i in range(len(K)):
@@ -160,7 +160,7 @@ def test_a_sample_has_two_of_the_rarest_class_and_is_the_same_again():
 def test_a_class_of_one_member_has_no_pair():
     X, y = noisy(n=9)
     y = np.r_[np.zeros(8), 7]
-    with pytest.raises(ValueError, match=r"Class 7\.0 has 1 member, and no pair of two"):
+    with pytest.raises(ValueError, match=r"Class 7\.0 has 1 member, and so no pair of different members"):
         class_similarity(X, y)
     assert class_similarity(X, y, unbiased=False).average[1, 1] == 1.0
     assert np.isfinite(class_similarity(X, y, sample_weight=np.r_[np.ones(8), 2.0]).value)
@@ -188,7 +188,7 @@ def too_similar(X, Z):
     [
         (minus, r"'minus' is not positive semi-definite: k\(x, x\) ="),
         (lopsided, "'lopsided' is not symmetric"),
-        (too_similar, "cosine, and reaches 2"),
+        (too_similar, "cosine, but reaches 2"),
     ],
 )
 def test_what_is_not_a_kernel_is_refused(kernel, message):

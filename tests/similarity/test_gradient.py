@@ -177,7 +177,7 @@ def test_a_start_that_does_not_fit(kernel, message):
 def test_a_class_of_one_member_has_no_pair():
     X, _ = numbers()
     y = np.r_[1, np.zeros(49)]
-    with pytest.raises(ValueError, match="1 member, and no pair of two"):
+    with pytest.raises(ValueError, match="1 member, and so no pair of different members"):
         optimize_kernel(X, y)
     assert optimize_kernel(X, y, unbiased=False).value < 0
 

@@ -6,8 +6,8 @@ import pytest
 from _data import noisy
 from bayes_svm import BayesSVC
 from bayes_svm.kernels import gram as kernel_matrix
-from bayes_svm.kernels.functions import Kernel
 from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils import memory as _memory
 
 

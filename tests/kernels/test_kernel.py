@@ -5,7 +5,7 @@ from sklearn.svm import SVC
 
 from _data import noisy
 from bayes_svm.kernels import functions as kernels
-from bayes_svm.kernels.functions import Kernel, resolve_gamma
+from bayes_svm.kernels.kernel import Kernel
 
 PARAMETERS = {"gamma": 0.3, "degree": 2, "coef0": 0.5}
 
@@ -45,6 +45,32 @@ def test_diagonal_of_a_precomputed_kernel_is_refused():
         Kernel("precomputed").diagonal(np.eye(3))
 
 
+@pytest.mark.parametrize(
+    ("function", "linear", "gamma", "distance", "definite"),
+    [
+        ("linear", True, False, False, True),
+        ("poly", False, True, True, True),
+        ("rbf", False, True, True, True),
+        ("sigmoid", False, True, True, False),
+        ("precomputed", False, False, False, False),
+        (dot, False, False, True, False),
+    ],
+)
+def test_a_kernel_knows_its_properties(function, linear, gamma, distance, definite):
+    kernel = Kernel(function, **PARAMETERS)
+    assert kernel.is_linear == linear
+    assert kernel.takes_gamma == gamma
+    assert kernel.tells_distance == distance
+    assert kernel.positive_semidefinite == definite
+    assert kernel.precomputed == (function == "precomputed")
+    assert kernel.is_callable == callable(function)
+
+
+@pytest.mark.parametrize(("degree", "coef0"), [(2.5, 1.0), (3, -0.1)])
+def test_some_polynomials_are_not_positive_semidefinite(degree, coef0):
+    assert not Kernel("poly", degree=degree, coef0=coef0).positive_semidefinite
+
+
 @pytest.mark.parametrize("max_bytes", [1, 8 * 5 * 4, 2**26])
 def test_blocks_put_together_are_the_whole(max_bytes):
     X, _ = noisy(n=23)
@@ -61,43 +87,12 @@ def test_blocks_of_a_precomputed_kernel_are_columns():
     np.testing.assert_array_equal(np.vstack([values for _, values in blocks]), K[:, [4, 1]])
 
 
-@pytest.mark.parametrize("as_sparse", [False, True])
-def test_weight_two_is_the_row_twice_for_gamma(as_sparse):
-    X, _ = noisy(n=10)
-    X[X < 0] = 0
-    weight = np.array([2.0, 1.0, 0.0, 1.0, 3.0, 1.0, 1.0, 1.0, 1.0, 2.0])
-    repeated = np.repeat(X, weight.astype(int), axis=0)
-    rows = sparse.csr_matrix(X) if as_sparse else X
-    assert resolve_gamma("scale", rows, weight) == pytest.approx(1 / (3 * repeated.var()), rel=1e-12)
-
-
-def test_gamma_scale_does_not_cancel_far_from_the_origin():
-    X = 1e8 + np.array([[0.0], [1.0], [2.0], [4.0]])
-    expected = 1 / X.var()
-    assert resolve_gamma("scale", X) == pytest.approx(expected, rel=1e-6)
-    assert resolve_gamma("scale", sparse.csr_matrix(X)) == pytest.approx(expected, rel=1e-6)
-
-
-def test_gamma_scale_of_a_sparse_matrix_with_repeated_entries():
-    # Row 0 holds 1 + 1 at one place: the matrix is [[2, 0], [0, 1]].
-    X = sparse.csr_matrix((np.ones(3), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
-    assert resolve_gamma("scale", X) == pytest.approx(resolve_gamma("scale", X.toarray()))
-
-
-def test_gamma_by_name_and_by_number():
-    X = np.eye(4)
-    assert resolve_gamma("auto", X) == 0.25
-    assert resolve_gamma(3, X) == 3.0
-    assert resolve_gamma("scale", np.full((5, 2), 7.0)) == 1.0
-
-
 def test_a_value_that_is_not_finite_names_the_kernel_and_its_parameters():
     X = np.full((2, 2), 1e30)
     with pytest.raises(ValueError, match=r"poly\(gamma=2, degree=30, coef0=1\) returned NaN or infinity"):
         Kernel("poly", gamma=2.0, degree=30, coef0=1.0)(X, X)
 
 
-@pytest.mark.filterwarnings("ignore:overflow")  # of which the error tells
 def test_a_diagonal_that_is_not_finite_names_the_kernel_too():
     with pytest.raises(ValueError, match=r"poly\(gamma=1, degree=30, coef0=0\) returned NaN or infinity"):
         Kernel("poly", gamma=1.0, degree=30).diagonal(np.full((1, 2), 1e30))

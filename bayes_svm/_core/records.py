@@ -1,0 +1,154 @@
+"""What the path loops read and write: the tableau, the motion of the data, the state, the memory.
+
+The words are those of ``docs/explanation/leave_one_out.md``: *in* and *out*, *position*, *input*, *rate*,
+*event*.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_svm.utils.types import Array, Mask
+
+__all__ = [
+    "DEPENDENT",
+    "DONE",
+    "LOST",
+    "NEVER",
+    "NO_RATE",
+    "NO_WAY_ON",
+    "SETTLED",
+    "TOO_MANY_CHANGES",
+    "TOO_MANY_EVENTS",
+    "Base",
+    "Motion",
+    "Numbers",
+    "Scratch",
+    "State",
+]
+
+Numbers = NDArray[np.int64]
+
+# A point whose curvature is at most this multiple of its own shifted k(x, x) depends on the free points:
+# their decision values determine its own.
+DEPENDENT = 1e-10
+# A pivot below this share of its usual size is rounding, and nothing is divided by it.
+LOST = 1e-4
+# A rate below this share of the fastest one is rounding.
+NO_RATE = 1e-9
+# An end of an interval that no position reaches, and a time that nothing waits for.
+NEVER = 1e300
+# How a path may end: at the time asked for, with its list of changed points or its number of events used
+# up, with rates that are not determined, or early because the sign that is wanted is known.
+DONE, TOO_MANY_CHANGES, TOO_MANY_EVENTS, NO_WAY_ON, SETTLED = 0, 1, 2, 3, 4
+
+
+class Base(NamedTuple):
+    """The tableau and the bounds of its points, which stay the same along a path.
+
+    Attributes
+    ----------
+    W : array of shape (m + 1, m + 1)
+        The tableau. Row k holds the rates of all positions per unit of input k; index m is the intercept,
+        which is always in.
+    is_in : array of shape (m,)
+        The points that the tableau was swept on.
+    lower, upper : arrays of shape (m,)
+        Bounds of beta.
+    flat : array of shape (m,)
+        Curvature at or below which a point that comes in depends on those in.
+    """
+
+    W: Array
+    is_in: Mask
+    lower: Array
+    upper: Array
+    flat: Array
+
+
+class Motion(NamedTuple):
+    """How the data move, per unit of time.
+
+    Attributes
+    ----------
+    direction : array of shape (m + 1,)
+        Rates of the positions as long as no point has changed sides.
+    goal : array of shape (m + 1,)
+        Rate that the base's position of a point is given once it has become an input.
+    drift : array of shape (m,)
+        Rates of the margin targets; ``direction`` contains their effect.
+    needed : float
+        Rate of the sum of beta over the points that are not moved.
+    watched : int
+        A point of which only the sign of the decision value at the end is wanted, or -1.
+    sign : float
+        The label of the watched point.
+    steepest : float
+        Fastest rate at which the watched point's ``y f`` can fall.
+    margin : float
+        Distance from 0 at which the watched point's decision value has a sign beyond doubt.
+    """
+
+    direction: Array
+    goal: Array
+    drift: Array
+    needed: float
+    watched: int
+    sign: float
+    steepest: float
+    margin: float
+
+
+class State(NamedTuple):
+    """Where a path stands. The loops update it in place.
+
+    Attributes
+    ----------
+    position : array of shape (m,)
+        Beta of a point that is in, residual of a point that is out.
+    low, high : arrays of shape (m,)
+        Ends of the position's interval; ``-NEVER`` and ``NEVER`` for a point that the path moves.
+    is_in : array of shape (m,)
+        The points that are in.
+    at_upper : array of shape (m,)
+        Whether a point that is out is at its upper bound.
+    changed : array of shape (capacity,)
+        The points on another side than in the base, first in the array; the loops carry their number along.
+    """
+
+    position: Array
+    low: Array
+    high: Array
+    is_in: Mask
+    at_upper: Mask
+    changed: Numbers
+
+
+class Scratch(NamedTuple):
+    """Memory for one step, so that the loop takes none. It belongs to one :class:`Base`.
+
+    Attributes
+    ----------
+    rate : array of shape (m + 1,)
+        Rates of the positions.
+    wait : array of shape (m,)
+        Time until each position reaches an end of its interval.
+    A : array of shape (capacity, capacity)
+        LU factors of the system of the changed points.
+    pivots : array of shape (capacity,)
+        Row exchanges of these factors.
+    weights : array of shape (capacity,)
+        Right-hand side of the system, then its solution.
+    factored : array of shape (capacity + 1,)
+        The points whose factors ``A`` holds, in order, then -1.
+    """
+
+    rate: Array
+    wait: Array
+    A: Array
+    pivots: Numbers
+    weights: Array
+    factored: Numbers

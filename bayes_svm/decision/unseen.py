@@ -1,0 +1,154 @@
+"""Fitting a classifier, and its answers to points that it was not trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit, check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from bayes_svm.decision.answers import Answers, answers, confidence_of
+from bayes_svm.utils.metaestimators import fitted_on_rows, left_out_predictions, left_out_proba
+from bayes_svm.utils.scikit_learn import RealNotInt, routing_enabled, safe_split
+from bayes_svm.utils.types import Indices
+
+__all__ = ["UnseenAnswers", "fit_and_answer"]
+
+# Share of the rows that is held out where answers are needed and ``cv`` says nothing.
+HELD_OUT = 0.2
+
+
+@dataclass(frozen=True)
+class UnseenAnswers:
+    """A fitted classifier and its answers to rows that it was not trained on.
+
+    Parameters
+    ----------
+    estimator : classifier
+        The fitted classifier.
+    source : {"left-out", "held-out", "cross-validation", "nothing"}
+        Where the answers come from.
+    answers : (labels, confidence) or None
+        The answers; None if ``source`` is "nothing".
+    rows : array of int
+        The rows that were answered.
+    """
+
+    estimator: Any
+    source: str
+    answers: Answers | None
+    rows: Indices
+
+
+def fit_and_answer(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    routed: tuple[dict[str, Any], dict[str, Any]],
+    *,
+    cv: Any,
+    random_state: Any,
+    required: bool,
+) -> UnseenAnswers:
+    """Fit a classifier, and answer rows that it was not trained on.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What to fit; fitted already if ``cv`` is "prefit".
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Training data.
+    y : array of shape (n_samples,)
+        Labels.
+    routed : (dict, dict)
+        Parameters of the estimator's ``fit`` and of the splitter.
+    cv : None, "prefit", float, int, splitter or iterable of splits
+        As :class:`~bayes_svm.RejectOptionClassifier` describes it.
+    random_state : int, RandomState instance or None
+        Seed of the split if one part is held out; None means 0.
+    required : bool
+        Whether answers are needed. If not, and ``cv`` is None, no rows are held out for them.
+
+    Returns
+    -------
+    UnseenAnswers
+        The fitted classifier, its answers and their rows.
+
+    Raises
+    ------
+    ValueError
+        If the splitter divides groups, or does not test every row.
+    """
+    fit_params, split_params = routed
+    every_row = np.arange(len(y))
+    if isinstance(cv, str):
+        check_is_fitted(estimator)
+        return UnseenAnswers(estimator, "held-out", answers(estimator, X), every_row)
+    if cv is None:
+        fitted = clone(estimator).fit(X, y, **fit_params)
+        proba = left_out_proba(fitted)
+        if proba is not None:
+            predicted = left_out_predictions(fitted)
+            found = predicted, confidence_of(predicted, proba, fitted.classes_)
+            return UnseenAnswers(fitted, "left-out", found, every_row)
+        if not required:
+            return UnseenAnswers(fitted, "nothing", None, every_row)
+        cv = HELD_OUT
+    if isinstance(cv, RealNotInt):
+        seed = 0 if random_state is None else random_state
+        return _hold_out(estimator, X, y, fit_params, float(cv), seed)
+    return _cross_validate(estimator, X, y, fit_params, cv, split_params)
+
+
+def _hold_out(
+    estimator: Any, X: Any, y: NDArray[Any], fit_params: dict[str, Any], share: float, seed: Any
+) -> UnseenAnswers:
+    """Hold one part out: whole groups if the parameters of ``fit`` name groups."""
+    groups = _groups_of(fit_params)
+    split = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
+    if groups is not None:
+        split = StratifiedGroupKFold(max(2, round(1 / share)), shuffle=True, random_state=seed)
+    train, test = next(split.split(np.zeros(len(y)), y, groups))
+    fitted = fitted_on_rows(estimator, X, y, train, fit_params)
+    X_test, _ = safe_split(fitted, X, y, test, train)
+    return UnseenAnswers(fitted, "held-out", answers(fitted, X_test), test)
+
+
+def _cross_validate(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    fit_params: dict[str, Any],
+    cv: Any,
+    split_params: dict[str, Any],
+) -> UnseenAnswers:
+    """Answer every row by a clone trained without its fold; the estimator itself is fitted to all rows."""
+    predicted, confidence = y.copy(), np.full(len(y), np.nan)
+    groups = _groups_of(fit_params)
+    if groups is not None and (isinstance(cv, Integral) or not routing_enabled()):
+        cv = StratifiedGroupKFold(int(cv)) if isinstance(cv, Integral) else cv
+        split_params = {"groups": groups}
+    for train, test in check_cv(cv, y, classifier=True).split(X, y, **split_params):
+        if groups is not None and np.isin(np.asarray(groups)[test], np.asarray(groups)[train]).any():
+            raise ValueError(
+                "cv trains and predicts on rows of the same groups: use a splitter that keeps groups whole, "
+                "such as StratifiedGroupKFold."
+            )
+        model = fitted_on_rows(estimator, X, y, train, fit_params)
+        X_test, _ = safe_split(model, X, y, test, train)
+        predicted[test], confidence[test] = answers(model, X_test)
+    if np.isnan(confidence).any():
+        raise ValueError("cv must predict every point: use a splitter whose test sets cover all rows.")
+    fitted = clone(estimator).fit(X, y, **fit_params)
+    return UnseenAnswers(fitted, "cross-validation", (predicted, confidence), np.arange(len(y)))
+
+
+def _groups_of(fit_params: dict[str, Any]) -> Any:
+    """Groups among the parameters of ``fit``: the estimator's own, or those of a pipeline's step."""
+    names = (name for name in fit_params if name == "groups" or name.endswith("__groups"))
+    return fit_params.get(next(names, "groups"))

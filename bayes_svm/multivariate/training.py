@@ -1,0 +1,222 @@
+"""Training one machine for each problem, and the decision values of the machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+
+from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult, minimise
+from bayes_svm.multivariate.dask_arrays import DaskProducts, is_dask_array
+from bayes_svm.multivariate.losses import loss_of
+from bayes_svm.multivariate.planes import Planes
+from bayes_svm.multivariate.products import KernelProducts, LinearProducts, Products
+from bayes_svm.multivariate.tasks import Task, named
+from bayes_svm.utils.checks import with_narrow_indices
+from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.types import Array
+from bayes_svm.utils.warn import warn
+
+__all__ = ["Machines", "Memory", "left_out_values", "train"]
+
+
+@dataclass(frozen=True)
+class Machines:
+    """One trained machine for each problem.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    rows : array or CSR matrix of shape (n_samples, n_features), or None
+        Training rows; None for a linear or precomputed kernel.
+    weights : array of shape (n_problems, n_features) or (n_problems, n_samples)
+        Weights of the features for a linear kernel, coefficients of the training rows for others.
+    intercept : array of shape (n_problems,)
+        Intercepts.
+    """
+
+    kernel: Kernel
+    rows: Any
+    weights: Array
+    intercept: Array
+
+    def values(self, X: Any) -> Array:
+        """Decision values of shape (n_samples, n_problems)."""
+        if is_dask_array(X):
+            products = DaskProducts(X, 0.0)
+            return np.column_stack([products.scores(w) for w in self.weights]) + self.intercept
+        if self.kernel.is_linear:
+            return np.asarray(X @ self.weights.T) + self.intercept
+        values = np.empty((X.shape[0], len(self.weights)))
+        numbers = np.arange(self.weights.shape[1])
+        X = with_narrow_indices(X)
+        for block, cross in self.kernel.blocks(X, self.rows, numbers):
+            values[block] = cross @ self.weights.T
+        return values + self.intercept
+
+
+@dataclass
+class Memory:
+    """Planes of the last fit, which the next fit may begin with.
+
+    Parameters
+    ----------
+    key : tuple
+        What the planes depend on: data, labels and loss.
+    planes : list of Planes
+        Planes of each problem.
+    """
+
+    key: tuple[Any, ...] = ()
+    planes: list[Planes] = field(default_factory=list)
+
+    def recall(self, estimator: Any, products: Products, task: Task, weight: Array) -> list[Planes]:
+        """The planes if data, labels and loss are those of the last fit, otherwise empty ones."""
+        probe = products.dual(products.combined(np.cos(np.arange(products.n_rows))))
+        key = (
+            estimator.loss, estimator.beta, estimator.k, probe.tobytes(), weight.tobytes(),
+            task.positive.tobytes(),
+        )  # fmt: skip
+        if self.key != key:
+            self.key, self.planes = key, [Planes.none(products) for _ in task.names]
+        return self.planes
+
+
+def train(
+    estimator: Any, X: Any, task: Task, weight: Array, k: int | None, memory: Memory | None = None
+) -> tuple[Machines, list[CuttingPlaneResult]]:
+    """Train one machine for each problem.
+
+    Parameters
+    ----------
+    estimator : MultivariateSVC
+        Holds the parameters.
+    X : array, sparse matrix or dask array of shape (n_samples, n_features)
+        Training data.
+    task : Task
+        The problems.
+    weight : array of shape (n_samples,)
+        Weights of the rows.
+    k : int or None
+        Number of rows predicted positive, for the losses that need it.
+    memory : Memory, optional
+        Planes of the last fit to begin with. New planes are added to them.
+
+    Returns
+    -------
+    Machines
+        The machines.
+    list of CuttingPlaneResult
+        How training each of them ended.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If ``max_iter`` planes do not reach the gap.
+    """
+    kernel = Kernel(estimator.kernel)
+    if not (kernel.is_linear or kernel.precomputed):
+        X = with_narrow_indices(X)
+        kernel = Kernel.of(estimator, X, weight)
+    products = _products(kernel, X, estimator.intercept_scaling)
+    counts = None if np.all(weight == 1) else weight
+    known = None if memory is None else memory.recall(estimator, products, task, weight)
+    results, thresholds = [], []
+    for column, name in enumerate(task.names):
+        positive = task.positive[:, column]
+        with named(name):
+            loss = loss_of(estimator.loss, positive, counts, beta=estimator.beta, k=k)
+        result = minimise(
+            products, loss, estimator.C, tol=estimator.tol, max_iter=estimator.max_iter,
+            planes=None if known is None else known[column],
+        )  # fmt: skip
+        if not result.converged:
+            warn(
+                f"{result.n_planes} cutting planes left a relative gap of {result.gap:.2g}{name}, more "
+                f"than tol={estimator.tol:g}: raise max_iter or tol, lower C, or scale the features.",
+                ConvergenceWarning,
+            )
+        results.append(result)
+        predicted = k or int(weight @ positive)
+        thresholds.append(_threshold(result.scores, weight, predicted) if loss.ranking else 0.0)
+    rows = None if kernel.is_linear or kernel.precomputed else X
+    weights, intercept = _weights_and_intercept(kernel, results, estimator.intercept_scaling)
+    return Machines(kernel, rows, weights, intercept - np.array(thresholds)), results
+
+
+def _weights_and_intercept(
+    kernel: Kernel, results: list[CuttingPlaneResult], constant: float
+) -> tuple[Array, Array]:
+    """Weights of the features or rows, and the intercept that the constant feature gives."""
+    weights: Array = np.vstack([result.w for result in results])
+    if not kernel.is_linear:
+        return weights, constant**2 * weights.sum(axis=1)
+    if constant:
+        return weights[:, :-1], constant * weights[:, -1]
+    return weights, np.zeros(len(weights))
+
+
+def _products(kernel: Kernel, X: Any, constant: float) -> Products:
+    if is_dask_array(X):
+        return DaskProducts(X, constant)
+    if kernel.is_linear:
+        return LinearProducts(X, constant)
+    require_bytes(
+        2 * 8 * X.shape[0] ** 2, f"The kernel matrix of {X.shape[0]:,} rows", "Use kernel='linear'."
+    )
+    gram = X + 0.0 if kernel.precomputed else kernel.gram(X)
+    gram += constant**2
+    return KernelProducts(gram)
+
+
+def _threshold(scores: Array, weight: Array, k: int) -> float:
+    """Midpoint between the k-th highest score and the next one, rows counted by their weights."""
+    order = np.argsort(-scores, kind="stable")
+    reached = np.cumsum(weight[order])
+    last = min(int(np.searchsorted(reached, k)), len(order) - 1)
+    following = min(last + 1, len(order) - 1)
+    return float(scores[order[last]] + scores[order[following]]) / 2
+
+
+def left_out_values(estimator: Any, X: Any, y: Any, task: Task, weight: Array) -> Array:
+    """Decision values of all rows, each from machines trained without its fold.
+
+    Parameters
+    ----------
+    estimator : MultivariateSVC
+        Holds the parameters, including ``cv``. Its k is scaled to the size of the training part.
+    X : array, sparse matrix or dask array of shape (n_samples, n_features)
+        Training data.
+    y : array of shape (n_samples,) or (n_samples, n_labels)
+        Labels, for stratified folds.
+    task : Task
+        The problems.
+    weight : array of shape (n_samples,)
+        Weights of the rows.
+
+    Returns
+    -------
+    array of shape (n_samples, n_problems)
+        The decision values.
+
+    Raises
+    ------
+    ValueError
+        If a row is in no test part.
+    """
+    values: Array = np.full(task.positive.shape, np.nan)
+    rows = np.arange(X.shape[0])
+    precomputed = Kernel(estimator.kernel).precomputed
+    for training, test in check_cv(estimator.cv, y, classifier=True).split(rows, y):
+        columns = training if precomputed else slice(None)
+        k = None if estimator.k is None else max(1, round(estimator.k * len(training) / len(rows)))
+        machines, _ = train(estimator, X[training][:, columns], task.rows(training), weight[training], k)
+        values[test] = machines.values(X[test][:, columns])
+    if np.isnan(values).any():
+        raise ValueError("cv leaves out some rows in no fold: it must leave out each row once.")
+    return values

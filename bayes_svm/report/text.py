@@ -1,0 +1,13 @@
+"""Texts of any length, made fit for one line."""
+
+__all__ = ["one_line", "shortened"]
+
+
+def one_line(text: object) -> str:
+    """Replace every run of white space, line ends too, by one space."""
+    return " ".join(str(text).split())
+
+
+def shortened(text: str, limit: int) -> str:
+    """Cut a text to a number of characters, the last of which is an ellipsis if it was longer."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"

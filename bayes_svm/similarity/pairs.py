@@ -1,0 +1,116 @@
+"""Rows with classes and weights, and the weights of the pairs they form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.utils.types import Array, Indices, Mask
+
+__all__ = ["LabelledRows", "PairMasses"]
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows with their class numbers and weights.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features)
+        The points.
+    y : array of shape (n_samples,)
+        Class numbers.
+    weight : array of shape (n_samples,)
+        Weights of the rows, above 0.
+    n_classes : int
+        Number of classes.
+    unbiased : bool
+        Whether the pair of a row with itself is left out.
+    """
+
+    X: Any
+    y: Indices
+    weight: Array
+    n_classes: int
+    unbiased: bool
+
+    @property
+    def own(self) -> Array:
+        """Weight of the pairs of every row with itself that are left out, shape (n_samples,).
+
+        A row of weight w stands for ``max(1, floor(w))`` equal copies, as in leave-one-out. The
+        pair of each copy with itself is left out; pairs of different copies count.
+        """
+        return self.weight**2 / copies_of_weight(self.weight) * float(self.unbiased)
+
+    @property
+    def by_class(self) -> Array:
+        """Weights of shape (n_samples, n_classes), each in the column of its class."""
+        spread = np.zeros((len(self.y), self.n_classes))
+        spread[np.arange(len(self.y)), self.y] = self.weight
+        return spread
+
+    def masses(self) -> PairMasses:
+        """Total weight of the pairs of every two classes."""
+        mass = self.by_class.sum(axis=0)
+        own = np.bincount(self.y, weights=self.own, minlength=self.n_classes)
+        return PairMasses(np.outer(mass, mass) - np.diag(own))
+
+    def require_pairs(self, classes: NDArray[Any]) -> None:
+        """Raise ValueError if a class has one member only and pairs of a row with itself are left out."""
+        copies = np.bincount(self.y, weights=copies_of_weight(self.weight), minlength=self.n_classes)
+        if self.unbiased and copies.min() < 2:
+            raise ValueError(
+                f"Class {classes.tolist()[copies.argmin()]!r} has 1 member, and so no pair of different "
+                "members: merge or drop the class, add members, or count pairs of a row with itself "
+                "(unbiased=False)."
+            )
+
+    def sampled(self, n: int, random_state: Any) -> tuple[LabelledRows, Indices]:
+        """About ``n`` rows, from each class its share but at least 2, and their row numbers."""
+        random = check_random_state(random_state)
+        chosen = []
+        for number in range(self.n_classes):
+            members = np.flatnonzero(self.y == number)
+            size = min(len(members), max(2, round(n * len(members) / len(self.y))))
+            chosen.append(random.choice(members, size, replace=False))
+        rows = np.sort(np.concatenate(chosen))
+        return self.take(rows, self.X[rows]), rows
+
+    def take(self, rows: Any, X: Any) -> LabelledRows:
+        """The labels and weights of some rows, with the points ``X``."""
+        return LabelledRows(X, self.y[rows], self.weight[rows], self.n_classes, self.unbiased)
+
+
+@dataclass(frozen=True)
+class PairMasses:
+    """Total weight of the pairs of every two classes, of shape (n_classes, n_classes)."""
+
+    mass: Array
+
+    @property
+    def same(self) -> float:
+        """Total weight of the pairs of the same class."""
+        return float(np.trace(self.mass))
+
+    @property
+    def different(self) -> float:
+        """Total weight of the pairs of different classes."""
+        return float(self.mass[self.apart].sum())
+
+    @property
+    def apart(self) -> Mask:
+        """Mask of the entries that belong to different classes, shape (n_classes, n_classes)."""
+        return ~np.eye(len(self.mass), dtype=bool)
+
+    def means(self, average: Array) -> tuple[float, float]:
+        """W and B, clipped to [-1, 1] since they are cosines."""
+        products = self.mass * average
+        within = np.trace(products) / self.same
+        between = products[self.apart].sum() / self.different
+        return float(np.clip(within, -1.0, 1.0)), float(np.clip(between, -1.0, 1.0))

@@ -1,0 +1,31 @@
+"""Names of scikit-learn that it does not call public: the only file to mend when one of them moves."""
+
+from sklearn.base import _fit_context as fit_context
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions, validate_params
+from sklearn.utils._set_output import _get_adapter_from_container as get_adapter_from_container
+from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.metaestimators import _safe_split as safe_split
+from sklearn.utils.multiclass import _ovr_decision_function as ovr_decision_function
+from sklearn.utils.validation import _check_method_params as check_method_params
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _num_samples as num_samples
+
+__all__ = [
+    "BaseSearchCV",
+    "HasMethods",
+    "Interval",
+    "RealNotInt",
+    "StrOptions",
+    "check_matplotlib_support",
+    "check_method_params",
+    "check_sample_weight",
+    "fit_context",
+    "get_adapter_from_container",
+    "num_samples",
+    "ovr_decision_function",
+    "routing_enabled",
+    "safe_split",
+    "validate_params",
+]
