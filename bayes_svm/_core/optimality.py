@@ -194,7 +194,6 @@ def check_moved(points, removals, delta, moved, shift, tolerance, measured):
                 free = True
             elif -slack - min(above, below) > lost:
                 lost = -slack - min(above, below)
-            # Its part of the gap is 0 where beta and residual fit each other.
             excess = label * residual
             gap += alpha * excess + room * max(0.0, -excess)
         # Give the bounds back, in reverse order.
