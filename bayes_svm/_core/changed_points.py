@@ -72,8 +72,7 @@ def _append_factor(base, changed, n, A, pivots):
         A[n, k], A[k, n] = factor, rest if base.is_in[changed[k]] == was_in else -rest
         pivot -= factor * A[k, n]
     A[n, n], pivots[n] = pivot, n
-    # The pivot of a point that was out has the size of k(x, x), that of a point that was in the size of its
-    # inverse.
+    # The pivot of a point that was out has the size of k(x, x), that of a point that was in of its inverse.
     size = base.flat[own] / DEPENDENT
     return abs(pivot) > LOST * (1.0 / size if was_in else size)
 

@@ -51,8 +51,7 @@ def _first_event(state, scratch, just_left):
     """Next point to change sides, and the time until then."""
     position, low, high, rate, wait = state.position, state.low, state.high, scratch.rate, scratch.wait
     for i in range(position.shape[0]):
-        # Both ends are read, whichever comes first, so that the loop has no branch. A point at rest waits
-        # for ever.
+        # Both ends are read, so that the loop has no branch. The wait of a point at rest is infinite.
         speed, above, below = rate[i], high[i] - position[i], position[i] - low[i]
         wait[i] = (above if speed > 0.0 else below) / abs(speed)
     event, first = np.int64(-1), NEVER
@@ -118,8 +117,7 @@ def _settled(motion, state, remaining):
     """Whether the sign of the watched point's decision value at the end is known by now."""
     if motion.watched < 0:
         return False
-    # The residual is sign * (y f - 1), so this is y f. It never rises along the path: once negative, it
-    # stays so.
+    # The residual is sign * (y f - 1), so this is y f, which never rises along the path.
     value = 1.0 + motion.sign * state.position[motion.watched]
     return value < -motion.margin or value - remaining * motion.steepest > motion.margin
 

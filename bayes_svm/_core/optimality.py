@@ -140,8 +140,7 @@ def check_ends(beta, values, label, bounds, tolerance, kkt, gap, scale, has_free
             if label[i] == 0.0:
                 continue
             loss += bounds[p, i] * max(0.0, 1.0 - label[i] * values[p, i])
-        # At the optimum no point that can rise has a residual below 0, and none that can fall has one above
-        # 0.
+        # At the optimum a point that can rise has a residual of at least 0, one that can fall of at most 0.
         lost = max(abs(total), worst_bound)
         kkt[p] = max(lowest, -highest, lost, lost / max(largest_beta, 1e-300))
         gap[p] = (norm + loss - mass) / max(mass - 0.5 * norm, 1e-300)

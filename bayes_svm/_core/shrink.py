@@ -190,8 +190,7 @@ def _exact_change(base, moves, p, time, start, state, n_changed, n_events, direc
         _flips(base, start, state, direction)
     if not factorise_changed(base, changed, n_changed, scratch):
         return np.nan
-    # A changed point ends where the exact problem wants it: with residual zero if it is in, at its bound if
-    # not.
+    # At the exact targets a changed point ends with residual zero if it is in, and at its bound if not.
     for a in range(n_changed):
         k = changed[a]
         if not base.is_in[k]:

@@ -176,7 +176,7 @@ def _independent_free(problem: DualProblem, beta: Array) -> tuple[Array, Indices
 
 
 def _exchanged(problem: DualProblem, beta: Array, free: Indices, dependent: Indices) -> Array:
-    """Exchange dependent points for free ones; the last exchange can be lost in the rounding of the first."""
+    """Exchange dependent points for free ones. Rounding can hide the last ones: the caller repeats it."""
     tableau = Tableau.sweep(problem.gram, problem.free_system(free), dependent)
     base = base_of(problem, tableau)
     if np.any(tableau.W.diagonal()[len(free) : -1] < -INDEFINITE_CURVATURE * base.flat[len(free) :]):

@@ -270,21 +270,12 @@ def _assemble(
     pivots: int = 0,
     tie_break: float = 0.0,
 ) -> DualSolution:
-    """The solution that some coefficients mean: its intercept, its values, and how exact it is."""
+    """The solution with these coefficients: its intercept, its values, and how exact it is."""
     kernel_part = problem.gram.product(beta)
     low, high = intercept_interval(beta, kernel_part - problem.label, problem.lower, problem.upper)
     intercept = (low + high) / 2
     values = kernel_part + intercept
-    kkt = _residual(problem, beta, values)
-    scale = max(1.0, float(np.abs(values).max()))
-    summands = problem.gram.largest_sum(beta)
-    rounding = EPSILON * max(scale, summands)
-    # Before it is raised to the rounding error below, a residual this small makes up for any gap.
-    negligible = kkt <= ROUNDING_RESIDUAL * scale
-    # Large summands leave values on a coarse grid, where a residual of zero means nothing.
-    kkt = max(kkt, rounding)
-    if EXACT_RESIDUAL * scale < kkt <= EXACT_RESIDUAL * MOST_ROUNDING * scale:
-        scale = min(max(scale, ROUNDING_SHARE * summands), MOST_ROUNDING * scale)
+    kkt, scale, rounding, negligible = _measured(problem, beta, values)
     primal, dual = problem.objectives(beta, values, intercept)
     gap = abs(_relative_gap(primal, dual))
     exact = kkt <= EXACT_RESIDUAL * scale and (gap <= EXACT_GAP or negligible)
@@ -306,6 +297,20 @@ def _assemble(
         stable=bool(np.any(can_rise & can_fall)) or high - low <= UNIQUE,
         tie_break=tie_break,
     )
+
+
+def _measured(problem: DualProblem, beta: Array, values: Array) -> tuple[float, float, float, bool]:
+    """KKT residual, its scale, its rounding error, and whether it is so small that no gap matters."""
+    kkt = _residual(problem, beta, values)
+    scale = max(1.0, float(np.abs(values).max()))
+    summands = problem.gram.largest_sum(beta)
+    rounding = EPSILON * max(scale, summands)
+    negligible = kkt <= ROUNDING_RESIDUAL * scale
+    # Large summands leave values on a coarse grid, where a residual of zero means nothing.
+    kkt = max(kkt, rounding)
+    if EXACT_RESIDUAL * scale < kkt <= EXACT_RESIDUAL * MOST_ROUNDING * scale:
+        scale = min(max(scale, ROUNDING_SHARE * summands), MOST_ROUNDING * scale)
+    return kkt, scale, rounding, negligible
 
 
 def _residual(problem: DualProblem, beta: Array, values: Array) -> float:

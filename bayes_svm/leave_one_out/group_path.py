@@ -57,7 +57,7 @@ def follow_anew(origin: Origin, case: Removals) -> Outcomes | None:
 
     Parameters
     ----------
-    base : Origin
+    origin : Origin
         The solution from which the path starts.
     case : Removals
         The points that leave: a single case.

@@ -39,8 +39,7 @@ CAPACITY = 128
 MANY_MEMBERS = 24
 # A path with more events than this is given up.
 MAX_EVENTS = 20_000
-# Paths that end on the wrong side of a tie are followed again with these smaller perturbations of the
-# targets.
+# Paths that end on the wrong side of a tie are followed again with these smaller perturbations.
 SMALLER_TIE_BREAKS = (1e-9, 1e-11, 1e-13)
 # The tableau covers all points if there are at most this many.
 ALL_ROWS = 300
@@ -48,8 +47,7 @@ ALL_ROWS = 300
 NEAR = 0.25
 # Beyond MANY_ROWS points, the largest residual shrinks with their number to this power.
 MANY_ROWS, SHRINKS = 1000, 0.15
-# The tableau is extended by the points that turn out to be missing, and the paths are followed up to this
-# many times.
+# Paths are followed up to this many times, each time on the tableau extended by the points that it lacked.
 MAX_PASSES = 4
 
 
@@ -71,6 +69,7 @@ class Paths:
 
     @cached_property
     def _origin(self) -> Origin:
+        """The solution as all paths start from it."""
         return Origin(self.solution, self.solution.tie_break, self.remainders)
 
     @cached_property
@@ -84,6 +83,7 @@ class Paths:
 
     @cached_property
     def _shared(self) -> SharedTableau:
+        """The tableau that the paths share at first; it may be extended."""
         return SharedTableau.sweep(self._origin, self._near)
 
     def run(self, removals: Removals, n_jobs: int | None = None) -> Outcomes:
