@@ -173,9 +173,9 @@ class BayesSVC(SVCPredictions):
     link_ : Link or list of Link
         The fitted link, one per class for more than two classes.
     joint_link_ : JointLink or None
-        The joint link of more than two classes with ``multiclass="joint"``.
+        The joint link of more than two classes with ``multiclass="joint"``, otherwise None.
     kernel_ : Kernel
-        The kernel with the number that gamma stands for.
+        The kernel, with gamma as a number.
     n_iter_ : array of shape (n_problems,)
         Number of steps of the solver.
 
