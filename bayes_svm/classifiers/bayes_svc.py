@@ -54,9 +54,9 @@ class BayesSVC(SVCPredictions):
     C : float, default=1.0
         Penalty of the slack; ``C_i = C * sample_weight_i * class_weight``.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable takes two arrays of points and returns the matrix of kernel values. With a kernel that is
-        not positive semi-definite, as "sigmoid" often is, the solution is a stationary point, with a
-        warning.
+        A callable takes two arrays of points and returns the matrix of kernel values. If the kernel is not
+        positive semi-definite, which is often so for "sigmoid", the solution is a stationary point, and the
+        fit warns.
     degree : float, default=3
         Degree of "poly".
     gamma : {"scale", "auto"} or float, default="scale"
