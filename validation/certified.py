@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from bayes_svm._core.certify import CHECKED, Found
+from bayes_svm._core.certify import CHECKED, SignsFound
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem
@@ -137,7 +137,7 @@ def path_of(machine: Machine, solution: DualSolution, sign_only: bool = False) -
     return parts.take(order, order)
 
 
-def counts(name: str, signs: Found, wrong: np.ndarray, proved: np.ndarray) -> dict:
+def counts(name: str, signs: SignsFound, wrong: np.ndarray, proved: np.ndarray) -> dict:
     return {
         f"{name} columns": int(signs.columns.sum()),
         f"{name} wrong": int(wrong.sum()),

@@ -29,8 +29,8 @@ __all__ = [
     "PROVEN",
     "UNPROVEN",
     "Bounds",
-    "Found",
     "Rules",
+    "SignsFound",
     "check_each",
     "check_whole",
     "is_proven",
@@ -111,7 +111,7 @@ class Bounds(NamedTuple):
     columns: int
 
 
-class Found(NamedTuple):
+class SignsFound(NamedTuple):
     """Signs of decision values at points left out, one entry for each case.
 
     The sign of a value is the answer. The value itself is that of the machine at which the solver stopped,

@@ -165,12 +165,10 @@ def follow(base, motion, state, n_changed, end, max_events, scratch):
                 _still(motion, scratch)
             elif not _rates(base, motion, state, n_changed, scratch):
                 return n_changed, events, NO_WAY_ON, time
-            # Find the next event.
             point, wait = _first_event(state, scratch, just_left)
             settled = _settled(motion, state, remaining)
             # A settled path ends half-way to the next event: there the partition is optimal beyond rounding.
             step = 0.5 * min(wait, remaining) if settled else min(wait, remaining)
-            # Move all positions up to there.
             time += step
             for i in range(m):
                 state.position[i] += step * scratch.rate[i]

@@ -179,8 +179,7 @@ def check_moved(points, removals, delta, moved, shift, tolerance, measured):
             alpha, room = label * (points.beta[i] + change), bound[i]
             slack = slack_of(tolerance, room, largest)
             above, below = alpha, room - alpha
-            # The null point has no bounds.
-            if label == 0.0:
+            if label == 0.0:  # the null point, which has no bounds
                 above, below, room = 2.0 * slack, 2.0 * slack, 0.0
             if label < 0.0:
                 above, below = below, above
@@ -194,10 +193,9 @@ def check_moved(points, removals, delta, moved, shift, tolerance, measured):
                 free = True
             elif -slack - min(above, below) > lost:
                 lost = -slack - min(above, below)
-            # Its part of the gap is 0 where beta and residual fit each other.
             excess = label * residual
             gap += alpha * excess + room * max(0.0, -excess)
-        # Give the bounds back, in reverse order.
+        # Give them back.
         for j in range(removals.start[p + 1] - 1, removals.start[p] - 1, -1):
             removals.rest[j], bound[removals.points[j]] = bound[removals.points[j]], removals.rest[j]
         kkt = max(max(lowest, -highest), max(lost, lost / max(largest, 1e-300)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bayes_svm._core.compiled import compiled
 
-__all__ = ["best_intercept", "duality_gap", "quantile", "sensitivity"]
+__all__ = ["best_intercept", "duality_gap", "sensitivity", "weighted_quantile"]
 
 
 @compiled
-def quantile(position, weight, n, level):
+def weighted_quantile(position, weight, n, level):
     """Smallest of the first ``n`` positions up to which the weights add up to ``level``; reorders both."""
     # Quickselect: split at a pivot, go on with the side that holds the level.
     start, stop = 0, n
@@ -48,7 +48,7 @@ def best_intercept(label, bound, gradient, low, high, position, weight):
     The slope starts at minus the sum of the positive points' bounds, and rises by a point's bound at its
     kink. The minimum, where the slope changes sign, is between ``low`` and ``high``.
     """
-    # Only the kinks between are sorted out; those below add their bounds to the slope at ``low``.
+    # Only the kinks between these are searched; the bounds of those below are taken off the level first.
     level, inside = 0.0, 0
     for k in range(label.shape[0]):
         if label[k] > 0.0:
@@ -59,7 +59,7 @@ def best_intercept(label, bound, gradient, low, high, position, weight):
         elif kink <= high:
             position[inside], weight[inside] = kink, bound[k]
             inside += 1
-    return quantile(position, weight, inside, level)
+    return weighted_quantile(position, weight, inside, level)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""What is left out of a dual problem."""
+"""What is left out of a dual problem: see ``docs/explanation/leave_one_out.md`` for the words."""
 
 from __future__ import annotations
 

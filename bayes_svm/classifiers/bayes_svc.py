@@ -251,7 +251,8 @@ class BayesSVC(SVCPredictions):
         with one_blas_thread():
             machine = self._machine(X, y, sample_weight)
             numbers = group_numbers(groups, len(machine.y))
-            self._fit(machine, what_leaves(machine, self.leave_out, y, numbers), numbers)
+            leaving = what_leaves(machine, self.leave_out, y, numbers)
+            self._fit(machine, leaving, numbers)
         return self
 
     def _fit(
@@ -282,12 +283,15 @@ class BayesSVC(SVCPredictions):
         LinkData
             What the links are fitted to.
         """
+        # For each class: the exact solution, its left-out values, what the link needs of the posterior.
         reader = SolutionReader(self, machine, leaving, groups, store)
         found = [reader.read(self._solve(machine, k, starts), k) for k in range(machine.n_problems)]
         reading = joined_readings(found)
+        # Links and joint link, fitted to the left-out values.
         data = link_data(machine, leaving, found, reading)
         self._calibration = Calibration(self.link, self.smoothing, self.multiclass, self.class_weight_)
         self._probabilities = self._calibration.fit(data)
+        # Attributes.
         self._store_machine(machine, found, reader)
         self._store_left_out(rows_left_out(machine, leaving, found), leaving, data, reading)
         if self.verbose:

@@ -11,11 +11,11 @@ from scipy import sparse
 
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.leave_one_out.api import Store, by_row, read_solution
+from bayes_svm.leave_one_out.api import Store, read_solution
 from bayes_svm.leave_one_out.cases import Leaving
 from bayes_svm.leave_one_out.methods import Wanted
 from bayes_svm.leave_one_out.outcomes import Outcomes
-from bayes_svm.leave_one_out.result import LeaveOneOut
+from bayes_svm.leave_one_out.result import LeaveOneOut, by_row
 from bayes_svm.probability.calibration import offset_scale
 from bayes_svm.probability.link import LinkData
 from bayes_svm.probability.posterior import Posterior, posterior_of

@@ -45,9 +45,6 @@ class Machine:
         Number of each sample's distinct row, -1 for weight zero.
     convex : bool
         Whether the kernel is positive semi-definite on the training points.
-    n_null : int
-        Number of null points: 1 where the intercept is regularised and part of the kernel, see
-        :class:`bayes_svm.dual.problem.DualProblem`.
     one_vs_one : bool
         For more than two classes, whether there is a problem for each pair of classes, instead of one for
         each class against the rest.
@@ -62,7 +59,6 @@ class Machine:
     gram: KernelMatrix
     row_of: Indices
     convex: bool
-    n_null: int = 0
     one_vs_one: bool = False
 
     @classmethod
@@ -78,7 +74,8 @@ class Machine:
     ) -> Machine:
         """Evaluate the kernel on the distinct rows. Classes are taken against the rest.
 
-        The parameters are those of the class.
+        The parameters are those of the class, and ``n_null``, the number of null points: 1 where the
+        intercept is regularised and part of the kernel, see :class:`bayes_svm.dual.problem.DualProblem`.
 
         Raises
         ------
@@ -106,7 +103,7 @@ class Machine:
         row_of = np.full(X.shape[0], -1, dtype=np.intp)
         row_of[used] = number
         convex = kernel.positive_semidefinite or is_convex(gram.whole())
-        return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, convex, n_null)
+        return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, convex)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -142,7 +139,7 @@ class Machine:
         else:
             positive = self.y == k
         label = np.where(positive, 1.0, -1.0)
-        return DualProblem.merge(self.gram, row_of, label, self.row_bound, self.convex, self.n_null)
+        return DualProblem.merge(self.gram, row_of, label, self.row_bound, self.convex)
 
     def values_on_rows(self, solution: DualSolution) -> Array:
         """Decision value of every training row, also of the rows that are not in the problem.

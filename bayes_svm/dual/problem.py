@@ -184,7 +184,6 @@ class DualProblem:
         label: Array,
         row_bound: Array,
         convex: bool = True,
-        n_null: int = 0,
     ) -> DualProblem:
         """Merge rows with equal x and label.
 
@@ -200,18 +199,16 @@ class DualProblem:
             Each row's own part of the bound.
         convex : bool
             Whether the kernel is positive semi-definite on the points.
-        n_null : int
-            Number of null points: 1 for a machine whose intercept is regularised.
         """
         key = np.where(row_of < 0, -1, 2 * row_of + (label > 0))
         present, group = np.unique(key[key >= 0], return_inverse=True)
-        rows = np.concatenate([present // 2, np.arange(len(gram) - n_null, len(gram))])
+        rows, n_null = present // 2, gram.n_null
         full_group = np.full(len(key), -1, dtype=np.intp)
         full_group[key >= 0] = group
         bound: Array = np.bincount(group, weights=row_bound[key >= 0], minlength=len(present)).astype(float)
-        whole = len(rows) == len(gram) and bool(np.all(rows == np.arange(len(rows))))
+        whole = len(rows) + n_null == len(gram) and bool(np.all(rows == np.arange(len(rows))))
         return cls(
-            gram=gram if whole else gram.take(rows, n_null),
+            gram=gram if whole else gram.take(rows),
             label=np.append(np.where(present % 2 == 1, 1.0, -1.0), np.zeros(n_null)),
             bound=np.append(bound, np.full(n_null, UNBOUNDED)),
             group=full_group,

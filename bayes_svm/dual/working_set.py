@@ -18,7 +18,7 @@ GROWTH = 0.25
 # At least so many are added: that many rows are computed together anyway.
 FEWEST = 64
 # Points are added when the violation among the chosen ones is down to this share of the violation of all.
-SHARE = 0.1
+SHARE_LEFT = 0.1
 
 
 def lower_violation(
@@ -62,7 +62,7 @@ def lower_violation(
             return left, steps
         chosen[new] = True
         gram.require(np.flatnonzero(chosen))
-        aim = max(tolerance, SHARE * left) if len(new) else tolerance
+        aim = max(tolerance, SHARE_LEFT * left) if len(new) else tolerance
         _, moved = _moved(
             problem, beta, gradient, np.where(chosen, lower, 0.0), np.where(chosen, upper, 0.0), aim,
             max_steps - steps,

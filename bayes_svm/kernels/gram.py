@@ -40,7 +40,7 @@ class KernelMatrix:
     X : array or CSR matrix of shape (n_samples, n_features)
         The points.
     n_null : int
-        Number of points at the origin of feature space, for which rows and columns of zeros are
+        Number of null points: points at the origin of feature space, for which rows and columns of zeros are
         added at the end.
 
     Raises
@@ -53,6 +53,7 @@ class KernelMatrix:
 
     def __init__(self, kernel: Kernel, X: Any, n_null: int = 0) -> None:
         size = X.shape[0] + n_null
+        self.n_null = n_null
         if size <= ALL_AT_ONCE or not kernel.positive_semidefinite:
             # Besides the values, which take 8 bytes each, one byte each to work in.
             require_bytes(9 * size**2, f"An exact SVM on {size} different training points", FEWER_POINTS)
@@ -73,6 +74,7 @@ class KernelMatrix:
     def of(cls, values: Array) -> KernelMatrix:
         """The matrix of given values, which must be exactly symmetric."""
         matrix = cls.__new__(cls)
+        matrix.n_null = 0
         matrix._take_whole(values)
         return matrix
 
@@ -216,19 +218,22 @@ class KernelMatrix:
                 point[place], point[other] = point[other], other
         self._place[:] = point
 
-    def take(self, points: Indices, n_null: int = 0) -> KernelMatrix:
-        """Kernel matrix of some of the points, the last ``n_null`` of which are null points.
+    def take(self, points: Indices) -> KernelMatrix:
+        """Kernel matrix of some of the points, followed by the null points.
 
         Raises
         ------
         MemoryError
             If it does not fit into memory.
         """
-        if self._source is None:
-            require_bytes(8 * len(points) ** 2, f"The kernel matrix of {len(points)} points", FEWER_POINTS)
-            return KernelMatrix.of(self.block(points, points))
-        kernel, X = self._source
-        return KernelMatrix(kernel, X[points[: len(points) - n_null]], n_null)
+        if self._source is not None:
+            kernel, X = self._source
+            return KernelMatrix(kernel, X[points], self.n_null)
+        points = np.append(points, np.arange(len(self) - self.n_null, len(self)))
+        require_bytes(8 * len(points) ** 2, f"The kernel matrix of {len(points)} points", FEWER_POINTS)
+        taken = KernelMatrix.of(self.block(points, points))
+        taken.n_null = self.n_null
+        return taken
 
     def product(self, weights: Array) -> Array:
         """The matrix times a vector; only the rows of nonzero weights are needed."""

@@ -20,7 +20,7 @@ from bayes_svm.leave_one_out.cases import Leaving, groups_alone, rows_alone
 from bayes_svm.leave_one_out.folds import fold_numbers, group_numbers
 from bayes_svm.leave_one_out.methods import Wanted, iterate_parts
 from bayes_svm.leave_one_out.outcomes import Outcomes
-from bayes_svm.leave_one_out.result import STATUSES, LeaveOneOut, combined
+from bayes_svm.leave_one_out.result import LeaveOneOut, by_row, combined, joined
 from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.metaestimators import check_jobs
 from bayes_svm.utils.threads import one_blas_thread
@@ -29,7 +29,6 @@ from bayes_svm.utils.types import Array, Indices
 __all__ = [
     "LeaveOneOut",
     "Store",
-    "by_row",
     "leave_one_out",
     "read_machine",
     "read_solution",
@@ -59,47 +58,47 @@ def leave_one_out(
 
     .. math:: f^{(-r)}(x_r) \quad \text{for all } r
 
-    The coefficient of the point left out shrinks from its optimum to 0 while all others are
-    kept exactly optimal; between changes of the set of free points everything is linear in
-    it. All paths share one factorisation, and the end of each is checked for optimality on
-    all points. Several points leave together along one common parameter.
+    The coefficient of the point that is left out shrinks from its optimum to 0 while all others are
+    kept exactly optimal. As long as the set of free points stays the same, everything is linear in this
+    coefficient. All paths share one factorisation, and the end of each is checked for optimality on
+    all points. Several points that leave together shrink along one common parameter.
 
     Parameters
     ----------
     estimator : SVC, BayesSVC or LinearSVC(loss="hinge"), fitted or not
-        A fitted binary SVC or BayesSVC gives the solution to start from. More than two classes
-        are taken as the estimator does: in pairs for SVC, one against the rest otherwise.
+        The machine to leave points out of. A fitted binary SVC or BayesSVC gives the solution to start
+        from. More than two classes are taken as the estimator takes them: in pairs for SVC, each against
+        the rest otherwise.
     X : array or sparse matrix of shape (n_samples, n_features)
         Training data; the kernel matrix between the training points for a precomputed kernel.
     y : array of shape (n_samples,)
+        Class labels.
     sample_weight : array of shape (n_samples,), optional
         A weight of w stands for ``max(1, floor(w))`` equal copies of the row, one of which is
-        left out, so that weights and repeated rows give the same values: the whole row for
-        weights below 2. A row of weight 0 is absent, and gets the decision value of the whole
+        left out: weights and repeated rows give the same values. For weights below 2 the whole row is
+        left out. A row of weight 0 is absent, and gets the decision value of the whole
         machine. Groups are left out with all their weight.
     groups : array of shape (n_samples,), optional
-        Labels of groups that are left out whole: each row gets the decision value of the
+        Group of each row. Groups are left out as a whole: each row gets the decision value of the
         machine trained without its group.
     cv : int, splitter or iterable, optional
-        The same for the test folds of a scikit-learn splitter, which must put each row in
-        exactly one of them: exact k-fold cross-validation from one fit. ``groups`` then goes
-        to the splitter.
+        Folds that are left out as a whole, as for scikit-learn: exact k-fold cross-validation from one fit.
+        Each row must be in exactly one test fold. ``groups`` is then passed to the splitter.
     at : array or sparse matrix of shape (n_at, n_features), optional
-        Points to give the decision values of besides, under each machine.
+        Additional points, whose decision values are computed under each machine.
     method : {"path", "certified", "warm", "retrain"}, default="path"
         * "path": exact values along paths, as above.
-        * "certified": the signs, by sequential minimal optimisation stopped as soon as a bound
-          proves them (Franc et al., algorithm 3); "warm": the same without the proof, stopped
-          at ``tol`` (their algorithms 1 and 2). Values are those of the last iterate.
-        * "retrain": every remaining problem is solved on its own from scratch: the slow reference.
+        * "certified": the signs, by sequential minimal optimisation that stops as soon as a bound
+          proves them (Franc et al., algorithm 3). The values are those of the last iterate.
+        * "warm": the same without the proof; it stops at ``tol`` (their algorithms 1 and 2).
+        * "retrain": every remaining problem is solved from scratch. This is the slow reference.
     sign_only : bool, default=False
-        Stop each path as soon as the sign of its value is known: by monotonicity, since
-        ``y_r f(x_r)`` never rises along it, and by a bound of how fast it can fall, which
-        supposes, as the xi-alpha estimates do, that a free support vector is left without
-        the point. The error is that of the full values; values not computed are NaN.
-        For two classes, path only.
+        Stop each path as soon as the sign of its value is known. ``y_r f(x_r)`` never rises along the
+        path, and a bound says how fast it can fall; the bound supposes, as the xi-alpha estimates do, that a
+        free support vector is left without the point. The error is that of the full values; values that were
+        not computed are NaN. Only for two classes and ``method="path"``.
     n_jobs : int, optional
-        Jobs of joblib: threads, or what ``joblib.parallel_config`` says. The result does not
+        Number of joblib's jobs: threads, or the backend of ``joblib.parallel_config``. The result does not
         depend on it.
     verbose : int, default=0
         1 prints progress to stderr.
@@ -107,16 +106,18 @@ def leave_one_out(
     Returns
     -------
     LeaveOneOut
+        Left-out decision values, how exact each of them is, and the error, recall, precision and F1 that
+        they give.
 
     Raises
     ------
     ValueError
-        For an unknown method, options that exclude each other, folds that do not partition
-        the rows, or data that the estimator cannot be trained on.
+        If the method is unknown, options exclude each other, folds do not partition
+        the rows, or the estimator cannot be trained on the data.
     TypeError
-        If the estimator is not one of those above, or ``n_jobs`` is no number.
+        If the estimator is not one of those above, or ``n_jobs`` is not an integer.
     MemoryError
-        If the kernel matrix, the tableau, or the values asked for besides do not fit.
+        If the kernel matrix, the tableau, or the kernel values of the additional points do not fit.
 
     Warns
     -----
@@ -172,7 +173,7 @@ def _check_options(machine: Machine, wanted: Wanted, at: Any, groups: Any, cv: A
         raise ValueError(f"sign_only=True needs method='path', got method={wanted.method!r}.")
     if wanted.sign_only and machine.n_problems > 1:
         raise ValueError(
-            "sign_only=True needs two classes: of several the largest value decides, not its sign."
+            "sign_only=True needs two classes: with more, the largest value decides, not its sign."
         )
     if wanted.sign_only and (at is not None or grouped):
         raise ValueError("sign_only=True stops before the values that at=, groups= and cv= ask for.")
@@ -180,12 +181,12 @@ def _check_options(machine: Machine, wanted: Wanted, at: Any, groups: Any, cv: A
         raise ValueError(
             f"method={wanted.method!r} leaves out single points only: at=, groups= and cv= need 'path'."
         )
-    if wanted.method in ("certified", "warm") and machine.n_null:
+    if wanted.method in ("certified", "warm") and machine.gram.n_null:
         raise ValueError(f"method={wanted.method!r} needs an intercept that is not regularised: use 'path'.")
 
 
 def _checked_at(machine: Machine, at: Any) -> Any:
-    """The points asked for besides, of the training data's kind; none for None."""
+    """The additional points as float64, dense or CSR; None without any."""
     if at is None:
         return None
     at = with_narrow_indices(check_array(at, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True))
@@ -195,19 +196,27 @@ def _checked_at(machine: Machine, at: Any) -> Any:
 
 
 def _report(done: int, total: int) -> None:
-    """Progress on one line of stderr."""
+    """Print the progress on one line of stderr."""
     end = "\n" if done == total else "\r"
     print(f"[leave_one_out] {done} of {total} cases", end=end, file=sys.stderr, flush=True)
 
 
 class Store(Protocol):
-    """Keeps finished left-out values, so that an interrupted run can go on."""
+    """Keeps finished left-out values, so that an interrupted run can be continued.
 
-    values: Array  # (n_parts, n_problems)
-    status: NDArray[np.str_]  # as in LeaveOneOut
+    Attributes
+    ----------
+    values : array of shape (n_parts, n_problems)
+        Left-out decision values.
+    status : array of shape (n_parts, n_problems)
+        Their status, as in :class:`LeaveOneOut`.
+    """
+
+    values: Array
+    status: NDArray[np.str_]
 
     def missing(self, k: int) -> Indices:
-        """Parts of which the value of problem k is not known."""
+        """Parts whose value under problem k is not known."""
         ...
 
     def add(self, k: int, parts: Indices, values: Array, status: NDArray[np.str_]) -> None:
@@ -223,7 +232,7 @@ def read_machine(
     *,
     at: Any = None,
 ) -> tuple[LeaveOneOut, Array]:
-    """Leave-one-out of solved problems: the part of :func:`leave_one_out` after the fit.
+    """Leave out every case of solved problems: the part of :func:`leave_one_out` after the fit.
 
     Parameters
     ----------
@@ -236,15 +245,15 @@ def read_machine(
     wanted : Wanted
         How to leave out.
     at : array or CSR matrix of shape (n_at, n_features), optional
-        Points to give the decision values of besides.
+        Additional points, whose decision values are computed.
 
     Returns
     -------
-    LeaveOneOut
+    result : LeaveOneOut
         What is known of the rows.
     values : array of shape (n_parts,) or (n_parts, n_problems)
-        Decision value of each part of ``leaving``: a row that stands for copies in several cases
-        has several.
+        Decision value of each part of ``leaving``. A row that stands for copies in several cases
+        has several values.
 
     Warns
     -----
@@ -258,8 +267,8 @@ def read_machine(
         found.append((whole, parts))
         found_at.append(values_at)
     result = by_row(machine, leaving, found, time.perf_counter() - started)
-    values = _joined([parts.values for _, parts in found])
-    return (result if at is None else replace(result, values_at=_joined(found_at))), values
+    values = joined([parts.values for _, parts in found])
+    return (result if at is None else replace(result, values_at=joined(found_at))), values
 
 
 def read_solution(
@@ -279,26 +288,26 @@ def read_solution(
     machine : Machine
         The training data.
     solution : DualSolution
-        Of one of the machine's problems.
+        Solution of one of the machine's problems.
     leaving : Leaving
         What leaves together.
     wanted : Wanted
         How to leave out.
     at : array or CSR matrix of shape (n_at, n_features), optional
-        Points to give the decision values of besides.
+        Additional points, whose decision values are computed.
     store : Store, optional
-        Keeps the values. What it knows already is not computed again, and has no residual or gap.
+        Keeps the values. Values that it has already are not computed again, and have no residual or gap.
     k : int
-        The number of the problem in the store.
+        Number of the problem in the store.
 
     Returns
     -------
     whole : Outcomes
-        Of every row under the whole machine.
+        What is known of every row under the whole machine.
     parts : Outcomes
-        Of every part of ``leaving``.
+        What is known of every part of ``leaving``.
     values_at : array of shape (n_samples, n_at)
-        Decision values at the points asked for besides, of the machine without each row.
+        Decision values at the additional points, of the machine without each row.
 
     Warns
     -----
@@ -324,58 +333,3 @@ def read_solution(
 def whole_readings(machine: Machine, solution: DualSolution) -> Outcomes:
     """What is known of every row under the whole machine."""
     return Outcomes.of_whole(solution, machine.values_on_rows(solution))
-
-
-def by_row(
-    machine: Machine, leaving: Leaving, found: list[tuple[Outcomes, Outcomes]], seconds: float
-) -> LeaveOneOut:
-    """What is known of the rows, from the outcomes of the whole machine and of the parts, a pair per problem.
-
-    A row of several copies, which leave in several cases, has the mean of their values and the least
-    exact status.
-    """
-    rows = [_of_rows(leaving, whole, parts) for whole, parts in found]
-    values, signs = _joined([row.values for row in rows]), _joined([row.signs for row in rows])
-    return LeaveOneOut(
-        decision_values=values,
-        train_decision_values=_joined([whole.values for whole, _ in found]),
-        values_at=None,
-        status=_joined([row.status for row in rows]),
-        events=_joined([row.events for row in rows]),
-        kernel_columns=_joined([row.columns for row in rows]),
-        kkt_residual=_joined([row.kkt_residual for row in rows]),
-        gap=_joined([row.gap for row in rows]),
-        classes=machine.classes,
-        y=machine.y,
-        predicted=_predicted(signs, values),
-        weight=machine.weight,
-        seconds=seconds,
-    )
-
-
-def _of_rows(leaving: Leaving, whole: Outcomes, parts: Outcomes) -> Outcomes:
-    if leaving.part_each:
-        return parts.map(lambda name, known: leaving.rows_of(known, getattr(whole, name)))
-    values = leaving.row_means(parts.values, whole.values)
-    signs = leaving.row_means(parts.signs, whole.signs)
-    rank = {status: number for number, status in enumerate(STATUSES)}
-    ranked = [np.array([rank[one] for one in known.status.tolist()]) for known in (parts, whole)]
-    return Outcomes(
-        values=values,
-        signs=np.where(np.isnan(values), signs, np.sign(values)),
-        status=np.array(STATUSES)[leaving.row_largest(*ranked)],
-        events=leaving.row_largest(parts.events, whole.events),
-        columns=leaving.row_largest(parts.columns, whole.columns),
-        kkt_residual=leaving.row_largest(parts.kkt_residual, whole.kkt_residual),
-        gap=leaving.row_largest(parts.gap, whole.gap),
-    )
-
-
-def _predicted(signs: Any, values: Any) -> NDArray[np.intp]:
-    """Class numbers: by the sign for two classes, by the largest value for more."""
-    return np.asarray(signs > 0 if signs.ndim == 1 else values.argmax(axis=1), dtype=np.intp)
-
-
-def _joined(columns: list[Any]) -> Any:
-    """The only column, or all of them along a last axis."""
-    return columns[0] if len(columns) == 1 else np.stack(columns, axis=-1)

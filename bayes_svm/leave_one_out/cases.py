@@ -1,4 +1,7 @@
-"""Which rows leave together: single rows, groups and folds, or strata that keep the class ratio."""
+"""Which rows leave together: single rows, groups and folds, or strata that keep the class ratio.
+
+``docs/explanation/leave_one_out.md`` defines case, part, kind and member.
+"""
 
 from __future__ import annotations
 
@@ -19,34 +22,37 @@ from bayes_svm.utils.warn import warn
 __all__ = ["Leaving", "groups_alone", "halves", "rows_alone", "strata", "strata_of_groups", "what_leaves"]
 
 
-FEWEST_STRATA = 3  # two classes: with fewer members of the rarer one, a stratum would be too much of it;
-SOME_STRATA = 10  # then, and with several classes, at least this many
+# For two classes there are as many strata as members of the rarer class, if it has at least this many
+# members: with fewer, a stratum would be too large a share of the class.
+FEWEST_STRATA = 3
+# In all other cases there are at least this many strata.
+SOME_STRATA = 10
 
 
 @dataclass(frozen=True)
 class Leaving:
     """What leaves together.
 
-    Rows with equal x, label and weight are one *kind*: nothing tells them apart. A *case* is what
-    leaves at a time, and a *part* of it what leaves of one kind.
+    Rows with equal x, label and weight are of one *kind*: nothing tells them apart. A *case* is what
+    leaves at the same time. A *part* is what leaves of one kind in one case.
 
     Parameters
     ----------
     kind : array of shape (n_samples,)
-        The kind of each row; -1 for a row of weight 0 that is in no case.
+        Kind of each row; -1 for a row of weight 0 that is in no case.
     row : array of shape (n_kinds,)
-        A row of each kind.
+        One row of each kind.
     case : array of shape (n_parts,)
-        The case of each part, ascending from 0.
+        Case of each part, ascending from 0.
     part_kind : array of shape (n_parts,)
-        The kind of each part.
+        Kind of each part.
     removed : array of shape (n_parts,)
         How much of the upper bound of the kind's point leaves.
     copies : array of shape (n_parts,)
-        Copies of the kind that have their value from this part: a case that stands for several
-        equal ones counts that often.
+        Number of copies of the kind that get their value from this part. A case that stands for several
+        equal cases counts as often.
     times : array of shape (n_cases,)
-        How many equal ones each case stands for.
+        Number of equal cases that each case stands for.
     """
 
     kind: Indices
@@ -59,34 +65,43 @@ class Leaving:
 
     @property
     def part_row(self) -> Indices:
-        """A row of each part."""
+        """One row of each part."""
         return self.row[self.part_kind]
 
     def part_weight(self, weight: Array) -> Array:
-        """Weight of each part: the sample weights of its kind, shared out by copies."""
+        """Weight of each part: the sample weights of its kind, shared among its parts by copies."""
         used = self.kind >= 0
         of_kind = np.bincount(self.kind[used], weights=weight[used], minlength=len(self.row))
         copies = np.bincount(self.part_kind, weights=self.copies, minlength=len(self.row))
         return np.asarray(of_kind[self.part_kind] * (self.copies / copies[self.part_kind]))
 
     def part_shares(self, number: int, machine: Machine) -> Array:
-        """Which share of each part is in each of some folds, to which the cases are dealt in turn.
+        """Share of each part in each of some folds, to which the cases are dealt in turn.
 
-        The order of the cases follows from what their rows hold, not from the order of these.
+        The order of the cases follows from the contents of their rows, not from the order of the rows.
+
+        Parameters
+        ----------
+        number : int
+            Number of folds.
+        machine : Machine
+            The training data.
 
         Returns
         -------
         array of shape (n_parts, n_folds)
-            With as many folds as cases, if these are fewer; equal cases count as often as they are.
+            The shares. There are as many folds as cases if the cases are fewer; a case that stands for
+            several equal ones counts as often.
         """
         number = int(min(number, self.times.sum()))
         rows = self.part_row
         by_content = np.lexsort((self.removed, content_rank(machine)[machine.row_of[rows]], machine.y[rows]))
         first = np.empty(len(self.times))
-        first[self.case[by_content[::-1]]] = np.arange(len(rows))[::-1]  # of a case, its first part's place
+        # A case takes the place of its first part.
+        first[self.case[by_content[::-1]]] = np.arange(len(rows))[::-1]
         order = np.argsort(first, kind="stable")
         ends = np.append(0.0, np.cumsum(self.times[order]))
-        # Of the first e cases the fold f has as many as there are numbers f, f + number, ... below e.
+        # Of the first e cases, fold f has as many as there are numbers f, f + number, ... below e.
         dealt = [np.floor((ends - fold + number - 1) / number) for fold in range(number)]
         shares = np.empty((len(self.times), number))
         shares[order] = np.diff(dealt, axis=1).T / self.times[order, None]
@@ -98,12 +113,14 @@ class Leaving:
         return len(self.row) == len(self.case)
 
     def row_means(self, values: Array, absent: Array) -> Array:
-        """Mean over the parts of each row's kind; ``absent`` for rows without one.
+        """Mean over the parts of each row's kind.
 
         Parameters
         ----------
         values : array of shape (n_parts, ...)
+            Values of the parts.
         absent : array of shape (n_samples, ...)
+            Values of the rows that are in no case.
         """
         if self.part_each:
             return self.rows_of(values, absent)
@@ -114,7 +131,7 @@ class Leaving:
         return self._spread(means, absent)
 
     def row_largest(self, values: NDArray[Any], absent: NDArray[Any]) -> NDArray[Any]:
-        """The same with the largest in place of the mean."""
+        """The same with the largest value in place of the mean."""
         if self.part_each:
             return self.rows_of(values, absent)
         largest = values[np.unique(self.part_kind, return_index=True)[1]]
@@ -128,6 +145,7 @@ class Leaving:
         return self._spread(of_kind, absent)
 
     def _spread(self, of_kind: NDArray[Any], absent: NDArray[Any]) -> NDArray[Any]:
+        """The value of its kind for each row."""
         result = absent.copy()
         used = self.kind >= 0
         result[used] = of_kind[self.kind[used]]
@@ -135,25 +153,27 @@ class Leaving:
 
 
 def rows_alone(machine: Machine) -> Leaving:
-    """Every row alone; of a row that stands for several copies, one of them."""
+    """Every row leaves alone; of a row that stands for several copies, one copy leaves."""
     kind, row, unit, copies = _kinds(machine)
     return Leaving(kind, row, np.arange(len(row)), np.arange(len(row)), unit, copies, copies)
 
 
 def groups_alone(machine: Machine, numbers: Indices) -> Leaving:
-    """Whole groups of rows, with all their weight.
+    """Whole groups of rows leave, with all their weight.
 
     Parameters
     ----------
     machine : Machine
+        The training data.
     numbers : array of shape (n_samples,)
         Number of the group of each row.
     """
     used = machine.row_bound > 0
-    # A row of weight 0 leaves with its group, though it takes nothing along: a kind of its own.
+    # A row of weight 0 leaves with its group, and is a kind of its own, of which nothing is removed.
     content = np.where(used, machine.row_of, len(machine.gram) + np.arange(len(used)))
     keys = np.column_stack([numbers, machine.y, content])
-    present = np.isin(numbers, numbers[used])  # a group without weight does not leave
+    # A group without weight does not leave.
+    present = np.isin(numbers, numbers[used])
     _, first, kind = np.unique(keys[present], axis=0, return_index=True, return_inverse=True)
     row = np.flatnonzero(present)[first]
     every = np.full(len(used), -1)
@@ -168,18 +188,19 @@ def groups_alone(machine: Machine, numbers: Indices) -> Leaving:
 
 
 def strata(machine: Machine, number: int | None = None) -> Leaving:
-    """Strata: each a share of every class, so that the class ratio stays what it is.
+    """Strata leave: each is a share of every class, so that the class ratio stays the same.
 
-    The copies of the rows, class after class and within a class in the order of
-    :func:`~bayes_svm.leave_one_out.order.content_rank`, are dealt out to the strata in turn. Strata
-    that get the same are one case.
+    The copies of the rows are dealt out to the strata in turn: class by class, and within a class in the
+    order of :func:`~bayes_svm.leave_one_out.order.content_rank`. Strata with the same contents are one
+    case.
 
     Parameters
     ----------
     machine : Machine
+        The training data.
     number : int, optional
-        Number of strata. By default that of the members of the rarest class; but ten where that
-        would be two, or less than ten with more than two classes.
+        Number of strata. By default it is the number of members of the rarest class; but ten if that
+        is two or less, or if it is less than ten and there are more than two classes.
 
     Raises
     ------
@@ -197,25 +218,26 @@ def strata(machine: Machine, number: int | None = None) -> Leaving:
 
 
 def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = None) -> Leaving:
-    """Strata of whole groups, which keep the class ratio as far as the groups allow.
+    """Strata of whole groups leave, which keep the class ratio as far as the groups allow.
 
-    There are as many strata as groups of the class that lives in the fewest, with the exceptions of
-    :func:`strata`. The groups, the largest first, go where they even out the shares of the classes
-    best: groups of one class are dealt like rows, and where each group has every class each is a
-    stratum of its own.
+    There are as many strata as the class that is in the fewest groups has groups, with the exceptions of
+    :func:`strata`. The groups, the largest first, go to the stratum where they make the shares of the
+    classes most even. Groups of one class are thus dealt like rows, and where each group has every class
+    each group is a stratum.
 
     Parameters
     ----------
     machine : Machine
+        The training data.
     numbers : array of shape (n_samples,)
         Number of the group of each row, from 0.
     number : int, optional
-        Number of strata.
+        Number of strata, by default as above.
 
     Raises
     ------
     ValueError
-        If a class lives in one group only, or there are fewer groups than strata.
+        If a class is in one group only, or there are fewer groups than strata.
     """
     used, counts = np.flatnonzero(machine.row_bound > 0), _members_of_groups(machine, numbers)
     present = np.flatnonzero(counts.any(axis=1))
@@ -233,12 +255,12 @@ def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = No
 
 
 def _members_of_groups(machine: Machine, numbers: Indices) -> Array:
-    """Copies of the members of each class in each group, shape (n_groups, n_classes).
+    """Number of copies of each class's members in each group, shape (n_groups, n_classes).
 
     Raises
     ------
     ValueError
-        If a class lives in one group only.
+        If a class is in one group only.
     """
     used = np.flatnonzero(machine.row_bound > 0)
     counts = np.zeros((int(numbers.max()) + 1, len(machine.classes)))
@@ -248,7 +270,7 @@ def _members_of_groups(machine: Machine, numbers: Indices) -> Array:
         lonely = int(homes.argmin())
         raise ValueError(
             f"Class {machine.classes.tolist()[lonely]!r} lives in one group only: without this group there "
-            "is nothing to learn it from. Give groups that each class has at least two of, or none."
+            "is nothing to learn it from. Give groups such that each class is in at least two, or none."
         )
     return counts
 
@@ -262,20 +284,20 @@ def _dealt(counts: Array, number: int) -> Indices:
         after = filled + group
         uneven = np.square(after / total).sum(axis=1) - np.square(filled / total).sum(axis=1)
         whole_class = (after[:, group > 0] >= total[group > 0]).any(axis=1)
-        # Of equally good strata the emptiest; none may take the whole of a class if it can be avoided.
+        # Avoid strata with the whole of a class; among the others take the most even, then the emptiest.
         stratum[k] = np.lexsort((after.sum(axis=1), uneven.round(12), whole_class))[0]
         filled[stratum[k]] += group
     return stratum
 
 
 def _number_of_strata(members: NDArray[Any]) -> int:
-    """For classes of so many members, or that live in so many groups."""
+    """Number of strata for classes with so many members, or in so many groups."""
     least = int(members.min())
     return least if len(members) == 2 and least >= FEWEST_STRATA else max(least, SOME_STRATA)
 
 
 def _kinds(machine: Machine) -> tuple[Indices, Indices, Array, Array]:
-    """Kind of each row; and of each kind a row, the bound of one copy, and how many copies there are."""
+    """Kind of each row; and for each kind one of its rows, the bound of a copy, and the number of copies."""
     used = np.flatnonzero(machine.row_bound > 0)
     copies = copies_of_weight(machine.weight[used])
     unit = machine.row_bound[used] / copies
@@ -293,29 +315,32 @@ def _kinds(machine: Machine) -> tuple[Indices, Indices, Array, Array]:
 
 
 def halves(machine: Machine, numbers: Indices | None) -> Leaving:
-    """Two strata: of rows, or, with ``numbers``, of whole groups."""
+    """Two strata leave: of rows, or, with ``numbers``, of whole groups."""
     return strata(machine, 2) if numbers is None else strata_of_groups(machine, numbers, 2)
 
 
 def what_leaves(machine: Machine, leave_out: Any, y: ArrayLike, numbers: Indices | None) -> Leaving:
-    """What the parameter ``leave_out`` of :class:`bayes_svm.BayesSVC` means.
+    """What leaves together for a value of the parameter ``leave_out`` of :class:`bayes_svm.BayesSVC`.
 
     Parameters
     ----------
     machine : Machine
+        The training data.
     leave_out : {"strata", "rows"}, int, splitter or list of splits
+        The value: strata, their number, single rows, or folds.
     y : array of shape (n_samples,)
-        The labels, for a splitter.
+        Class labels, for a splitter.
     numbers : array of shape (n_samples,), optional
         Number of the group of each row.
 
     Raises
     ------
     ValueError
-        For groups or folds that cannot be left out.
+        If the groups or folds cannot be left out.
     """
+    # Classes in one group only are refused, however the groups leave.
     if numbers is not None:
-        _members_of_groups(machine, numbers)  # refuses
+        _members_of_groups(machine, numbers)
     if not isinstance(leave_out, str | Integral):
         return groups_alone(machine, fold_numbers(machine.X, y, numbers, leave_out, "leave_out"))
     if leave_out == "rows":
@@ -329,16 +354,16 @@ def what_leaves(machine: Machine, leave_out: Any, y: ArrayLike, numbers: Indices
 
 
 def _check_number(machine: Machine, number: int) -> None:
-    """An error beyond the largest class, a warning beyond the smallest, as of scikit-learn's folds."""
+    """Refuse more strata than the largest class has members; warn beyond the smallest, like scikit-learn."""
     used = machine.weight > 0
     members = np.bincount(machine.y[used], weights=copies_of_weight(machine.weight[used]))
     if number > members.max():
         raise ValueError(
             f"leave_out={number} is more than the {members.max():g} members of the largest class: choose "
-            'less, or leave_out="rows".'
+            'a smaller number, or leave_out="rows".'
         )
     if number > members.min():
         warn(
             f"leave_out={number} is more than the {members.min():g} members of class "
-            f"{machine.classes.tolist()[members.argmin()]!r}: some of the strata have none of them."
+            f"{machine.classes.tolist()[members.argmin()]!r}: some of the strata will have none of them."
         )

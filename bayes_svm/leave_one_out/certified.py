@@ -11,8 +11,8 @@ from bayes_svm._core.certify import (
     CHECKED,
     PROVEN,
     UNPROVEN,
-    Found,
     Rules,
+    SignsFound,
     check_each,
     solve_each,
 )
@@ -49,7 +49,7 @@ def leave_out_signs(
     tolerance: float = 1e-3,
     max_steps: int = -1,
     n_jobs: int | None = None,
-) -> Found:
+) -> SignsFound:
     r"""Sign of the decision value at each point with its upper bound lowered.
 
     Sufficiency checks come first. The cases that they leave open are solved by moves of pairs from the whole
@@ -80,7 +80,7 @@ def leave_out_signs(
 
     Returns
     -------
-    Found
+    SignsFound
         The signs, and how they were found; :func:`proven` says which of them are proven.
 
     Notes
@@ -121,14 +121,14 @@ class _Run:
         The whole problem.
     points, rest : arrays of shape (n_cases,)
         The point of each case, and what is left of its bound.
-    found : Found
+    found : SignsFound
         Where the findings are written.
     """
 
     whole: Whole
     points: Indices
     rest: Array
-    found: Found
+    found: SignsFound
 
     def check(self, cases: Indices) -> tuple[Indices, Indices]:
         """Split cases into those that the sufficiency check proves and the others."""
@@ -154,7 +154,7 @@ class _Run:
         )
 
 
-def _decide_at_once(solution: DualSolution, points: Indices, rest: Array, found: Found) -> Indices:
+def _decide_at_once(solution: DualSolution, points: Indices, rest: Array, found: SignsFound) -> Indices:
     """Write what is known without solving or checking anything; returns the cases that are open."""
     one_class = _last_of_class(solution.problem, points, rest)
     found.values[one_class] = -solution.problem.label[points[one_class]]
@@ -165,13 +165,13 @@ def _decide_at_once(solution: DualSolution, points: Indices, rest: Array, found:
     return open_cases[found.outcomes[open_cases] == UNPROVEN]
 
 
-def _worth(found: Found, tried: Indices) -> bool:
+def _worth(found: SignsFound, tried: Indices) -> bool:
     """Whether enough of the cases tried ended by a proof, with less work than the moves of pairs alone."""
     often = bool(np.mean(found.outcomes[tried] == PROVEN) >= WORTH)
     return often and bool(found.effort[tried].sum() <= found.rival[tried].sum())
 
 
-def proven(found: Found, problem: DualProblem) -> Mask:
+def proven(found: SignsFound, problem: DualProblem) -> Mask:
     """Which signs are proven to be those of the exact solution, for every optimal intercept."""
     return np.asarray((found.outcomes != UNPROVEN) & problem.convex)
 
@@ -252,13 +252,13 @@ def _check_unchanged(
     points: Indices,
     rest: Array,
     cases: Indices,
-    found: Found,
+    found: SignsFound,
 ) -> None:
     """Write the cases whose coefficients stay as they are. Their intercept may cease to be unique."""
     problem = solution.problem
     label, scale = problem.label, max(1.0, float(np.abs(solution.values).max()))
     cases = cases[solution.alpha[points[cases]] <= rest[cases]]
-    rises, falls = _movable(solution.beta, label, problem.bound)
+    rises, falls = _surely_movable(solution.beta, label, problem.bound)
     free = rises & falls
     # If another point is free, the intercept stays unique.
     elsewhere = free.sum() - free[points[cases]] > 0
@@ -267,7 +267,7 @@ def _check_unchanged(
     for k in np.flatnonzero(~elsewhere):
         bound = problem.bound.copy()
         bound[points[cases[k]]] = rest[cases[k]]
-        rises, falls = _movable(solution.beta, label, bound)
+        rises, falls = _surely_movable(solution.beta, label, bound)
         # The change of the intercept that puts each point on its margin.
         wanted = label - solution.values
         low[k] += wanted[rises].max(initial=-np.inf)
@@ -277,7 +277,7 @@ def _check_unchanged(
     found.outcomes[cases[clear]] = CHECKED
 
 
-def _movable(beta: Array, label: Array, bound: Array) -> tuple[Mask, Mask]:
+def _surely_movable(beta: Array, label: Array, bound: Array) -> tuple[Mask, Mask]:
     """Which coefficients can rise and which can fall beyond doubt.
 
     A proof needs a larger distance from the bounds than :func:`~bayes_svm.dual.problem.movable`.
@@ -287,10 +287,10 @@ def _movable(beta: Array, label: Array, bound: Array) -> tuple[Mask, Mask]:
     return (bound > 0) & (beta < upper - inside), (bound > 0) & (beta > lower + inside)
 
 
-def _nothing_found(n_cases: int) -> Found:
+def _nothing_found(n_cases: int) -> SignsFound:
     """An empty record for some cases."""
     whole, real = np.zeros((3, n_cases), dtype=np.int64), np.zeros((5, n_cases))
-    return Found(
+    return SignsFound(
         values=real[0],
         outcomes=whole[0],
         violation=real[1],

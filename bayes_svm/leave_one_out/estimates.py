@@ -39,12 +39,13 @@ class XiAlpha(PerClass):
     counts : array of shape (2,) or (n_classes, 2)
         Weighted ``d_plus, d_minus``; one row per class for more than two.
     rho : float
+        Factor of the criterion above.
     r_delta_squared : float
-        Upper bound of ``k(x, x) - k(x, x')``.
+        Upper bound :math:`R_\Delta^2` of ``k(x, x) - k(x, x')``.
     stable : bool
-        Whether every solution has a free point, which the proof of the bound needs. It needs that
-        of the solution without each point too, which only :func:`~bayes_svm.leave_one_out` knows:
-        there the status must not be "unstable".
+        Whether every solution has a free point. The proof of the bound also needs a free point in the
+        solution without each point. Only :func:`~bayes_svm.leave_one_out` knows that: there the status must
+        not be "unstable".
     """
 
     counts: Array
@@ -60,11 +61,12 @@ class Span(PerClass):
     .. math:: y_r f^{(-r)}(x_r) \approx y_r f(x_r) - \alpha_r S_r^2
 
     where S_r is the distance of point r in feature space from the affine hull of the other
-    free points: the exact path's first step, taken all the way.
+    free points. This is the first step of the exact path, continued to the end.
 
     Parameters
     ----------
     confusions : tuple of Confusion
+        One for two classes, otherwise one per class against the rest.
     decision_values : array of shape (n_samples,) or (n_samples, n_classes)
         The estimated leave-one-out decision values.
     """
@@ -86,11 +88,13 @@ def xi_alpha(
     Parameters
     ----------
     estimator : SVC or BayesSVC, fitted or not
+        The machine whose error is estimated.
     X : array or sparse matrix of shape (n_samples, n_features)
         Training data; the kernel matrix between the training points for a precomputed kernel.
     y : array of shape (n_samples,)
+        Class labels.
     rho : float in (0, 2], default=2.0
-        2 gives the proven bound of the leave-one-out counts of stable solutions; 1 is the
+        Factor of alpha. 2 gives the proven bound of the leave-one-out counts of stable solutions; 1 is the
         practical choice for text.
     r_delta_squared : float, optional
         Upper bound of ``k(x, x) - k(x, x')`` over all points. By default
@@ -103,6 +107,7 @@ def xi_alpha(
     Returns
     -------
     XiAlpha
+        The estimates, and the counts of doubtful points behind them.
 
     Raises
     ------
@@ -149,19 +154,21 @@ def xi_alpha(
 
 
 def doubtful_rows(machine: Machine, solution: DualSolution, factor: float) -> Mask:
-    r"""Rows with :math:`c \alpha_i + \xi_i \ge 1`, which may be wrong once left out.
+    r"""Rows with :math:`c \alpha_i + \xi_i \ge 1`, which may be wrong when left out.
 
     Parameters
     ----------
     machine : Machine
+        The training data.
     solution : DualSolution
-        Of one of the machine's problems.
+        Solution of one of the machine's problems.
     factor : float
         :math:`c = \rho R_\Delta^2`; alpha is that of one copy of the row.
 
     Returns
     -------
     array of bool of shape (n_samples,)
+        Whether the row may be wrong.
     """
     alpha = np.abs(solution.row_beta) / copies_of_weight(machine.weight)
     slack = np.zeros(len(alpha))
@@ -172,6 +179,7 @@ def doubtful_rows(machine: Machine, solution: DualSolution, factor: float) -> Ma
 
 
 def _r_delta_squared(machine: Machine) -> float:
+    """Upper bound of ``k(x, x) - k(x, x')``."""
     gram = machine.gram
     if machine.kernel.is_linear:
         unit_length = np.allclose(gram.diagonal, 1.0, rtol=0, atol=1e-9)
@@ -184,24 +192,30 @@ def _r_delta_squared(machine: Machine) -> float:
 def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Span:
     """Estimate leave-one-out decision values with the set of free points frozen.
 
-    One inverse of the free block of the kernel matrix. Unlike the xi-alpha estimate it is
-    not a bound; it is usually much closer to the exact leave-one-out error.
+    It takes one inverse of the free block of the kernel matrix. Unlike the xi-alpha estimate it is
+    not a bound, but usually much closer to the exact leave-one-out error.
 
     Parameters
     ----------
     estimator : SVC or BayesSVC, fitted or not
+        The machine whose error is estimated.
     X : array or sparse matrix of shape (n_samples, n_features)
+        Training data; the kernel matrix between the training points for a precomputed kernel.
     y : array of shape (n_samples,)
+        Class labels.
     sample_weight : array of shape (n_samples,), optional
+        A weight of w counts as ``max(1, floor(w))`` copies, as in
+        :func:`~bayes_svm.leave_one_out`.
 
     Returns
     -------
     Span
+        The estimated decision values, and the error, recall, precision and F1 that they give.
 
     Raises
     ------
     ValueError
-        If the set of free points is not known exactly, for instance because the kernel is not
+        If the exact set of free points is not known, for instance because the kernel is not
         positive semi-definite.
 
     References
@@ -233,7 +247,7 @@ def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayL
 
 
 def _span_values(machine: Machine, solution: DualSolution) -> Array:
-    """``f(x_r) - y_r S_r^2`` times what alpha loses when one copy of the row goes."""
+    """``f(x_r) - y_r lost_r S_r^2``, where ``lost_r`` is what alpha loses when one copy of the row leaves."""
     problem = solution.problem
     values = machine.values_on_rows(solution)
     rows = np.flatnonzero(problem.group >= 0)
@@ -256,6 +270,6 @@ def _squared_spans(solution: DualSolution) -> Array:
     spans = gram.diagonal + system.shift - np.square(half).sum(axis=0) + lack**2 / system.total
     inverse = cho_solve((system.factor, True), np.eye(len(free)), check_finite=False)
     pivots = np.diagonal(inverse) - system.ones**2 / system.total
-    # One free point alone has no other to be measured from: any amount of b makes up for it.
+    # If there is only one free point, its span is 0: the intercept makes up for any change.
     spans[free] = np.divide(1.0, pivots, out=np.zeros(len(free)), where=pivots > 1e-14 / system.shift)
     return np.asarray(np.maximum(spans, 0.0))

@@ -1,4 +1,4 @@
-"""What is known of cases that were left out."""
+"""What is known of cases that were left out: see ``docs/explanation/leave_one_out.md`` for the words."""
 
 from __future__ import annotations
 

@@ -14,14 +14,17 @@ from sklearn.metrics import get_scorer
 from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
 
+from bayes_svm.dual.machine import Machine
+from bayes_svm.leave_one_out.cases import Leaving
+from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
 from bayes_svm.utils.scikit_learn import ovr_decision_function
 from bayes_svm.utils.types import Array
 
-__all__ = ["STATUSES", "LeaveOneOut", "combined"]
+__all__ = ["STATUSES", "LeaveOneOut", "by_row", "combined", "joined"]
 
 
-# From the best to the least that is known of a value.
+# The statuses, from the most to the least exact.
 STATUSES = (
     "unchanged", "path", "settled", "certified", "converged", "re-trained", "unstable", "one-class",
     "inexact",
@@ -30,56 +33,59 @@ STATUSES = (
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Decision value of every training point under the machine trained without it, and what left with it.
+    """Decision value of every training point under the machine trained without it and what left with it.
 
-    Arrays have shape (n_samples,) for two classes. For more they have a last axis: one column
-    per class, against the rest; or, of an SVC, which takes classes in pairs, one per pair, except
-    for the decision values where the SVC combines them (``decision_function_shape="ovr"``).
+    Arrays have shape (n_samples,) for two classes. For more classes they have a last axis with one column
+    for each class against the rest. An SVC takes classes in pairs, and has one column for each pair; where it
+    combines them (``decision_function_shape="ovr"``) the decision values have one column for each class.
 
     Parameters
     ----------
     decision_values : array
-        Left-out decision values; positive means ``classes[1]``, or the column's class.
+        Left-out decision values; a positive one means ``classes[1]``, or the column's class.
     train_decision_values : array
         Decision values of the machine trained on all points.
     values_at : array of shape (n_samples, n_at) or (n_samples, n_at, n_machines), or None
-        Decision values at the points asked for besides, each row under the machine trained
+        Decision values at the additional points asked for. A row has those of the machine trained
         without that sample.
     status : array of str
         How each value was obtained.
 
         ==============  ======================================================================
-        ``unchanged``   the point carries no weight in the solution: nothing changes without it
-        ``path``        exact, by the path, its end verified on all points
+        ``unchanged``   the point has no weight in the solution: nothing changes without it
+        ``path``        exact, by a path whose end is verified on all points
         ``settled``     only the sign was asked for, and is known before the end of the path
         ``certified``   the sign is proven; the value is that of the solver's last iterate
         ``converged``   value and sign of an iterate that violates optimality by at most ``tol``
         ``re-trained``  exact, by solving the remaining problem on its own
         ``unstable``    exact up to the intercept, which is not unique without the point: the
-                        middle of its interval is taken, as LIBSVM does
-        ``one-class``   only the other class is left: its label, -1 or +1
+                        middle of its interval is taken, as in LIBSVM
+        ``one-class``   only the other class is left; the value is its label, -1 or +1
         ``inexact``     the remaining problem was not solved to the last digit: see ``gap``
         ==============  ======================================================================
     events : array of int
-        Changes of the set of free points on the way; steps of "certified" and "warm".
+        Number of changes of the set of free points on the path; for "certified" and "warm", of the solver's
+        steps.
     kernel_columns : array of int
-        Columns of the kernel matrix that "certified" and "warm" evaluated.
+        Number of columns of the kernel matrix that "certified" and "warm" evaluated.
     kkt_residual, gap : array
-        Largest violation of the optimality conditions of the remaining problem, over all its
-        points, and its relative duality gap: how exact each value is.
+        How exact each value is: the largest violation of the optimality conditions of the remaining
+        problem, over all its points, and its relative duality gap.
     classes : array of shape (n_classes,)
+        Labels of the classes.
     y : array of shape (n_samples,)
         Class numbers.
     predicted : array of shape (n_samples,)
-        Class numbers decided for when left out.
+        Class numbers predicted when left out.
     weight : array of shape (n_samples,)
+        Sample weights.
     seconds : float
         Wall time.
     jointly : bool
-        Whether each point is decided for one class, as of classes taken in pairs or by a link's
-        probabilities, and not for or against each class by a machine of its own.
+        Whether each point is assigned to exactly one class, as by pairs of classes or by a link's
+        probabilities. Otherwise a machine for each class decides for or against it.
     proba : array of shape (n_samples, n_classes), optional
-        Probabilities that a link makes of the values.
+        Probabilities that a link gives for the values.
     """
 
     decision_values: Array
@@ -100,7 +106,7 @@ class LeaveOneOut:
 
     @property
     def certified_share(self) -> float:
-        """Share of values whose sign is proven by the method "certified" or by a sufficiency check."""
+        """Share of values with the status ``certified``, whose sign is proven."""
         return float(np.mean(self.status == "certified"))
 
     @cached_property
@@ -109,7 +115,7 @@ class LeaveOneOut:
 
     @property
     def _decisions(self) -> Array:
-        """Positive where a class is decided for: each one-versus-rest machine decides by itself."""
+        """Positive where the decision is for a class; each one-versus-rest machine decides by itself."""
         if len(self.classes) == 2:
             return np.where(self.predicted == 1, 1.0, -1.0)
         if not self.jointly:
@@ -118,7 +124,7 @@ class LeaveOneOut:
 
     @property
     def confusions(self) -> tuple[Confusion, ...]:
-        """One confusion for two classes, otherwise one per class against the rest."""
+        """One confusion for two classes, otherwise one for each class against the rest."""
         return self._per_class.confusions
 
     @property
@@ -154,14 +160,19 @@ class LeaveOneOut:
         ----------
         metric : str or callable
             Name of a scorer ("roc_auc", "balanced_accuracy", ...), or a scorer
-            ``metric(estimator, X, y)``; where the rows' weights differ it is also given
-            ``sample_weight``. Probabilities ("neg_log_loss", ...) are known of ``left_out_`` of a
+            ``metric(estimator, X, y)``. If the weights of the rows differ it is also given
+            ``sample_weight``. Metrics of probabilities ("neg_log_loss", ...) need ``left_out_`` of a
             :class:`~bayes_svm.BayesSVC`.
 
         Returns
         -------
         float
-            By scikit-learn's convention greater is better.
+            The score; by scikit-learn's convention greater is better.
+
+        Raises
+        ------
+        ValueError
+            If only signs were computed.
         """
         if np.isnan(self.decision_values).any():
             raise ValueError("Only signs were computed (sign_only=True): a score needs decision values.")
@@ -173,7 +184,7 @@ class LeaveOneOut:
 
 
 class _LeftOutClassifier(ClassifierMixin, BaseEstimator):
-    """Answers scorers with the leave-one-out values of the rows whose numbers it is given."""
+    """A classifier for scorers: X holds row numbers, and the answers are their leave-one-out values."""
 
     def __init__(self, result: LeaveOneOut) -> None:
         self.result = result
@@ -194,13 +205,98 @@ class _LeftOutClassifier(ClassifierMixin, BaseEstimator):
         return self.result.proba[X[:, 0]]
 
 
+def by_row(
+    machine: Machine, leaving: Leaving, found: list[tuple[Outcomes, Outcomes]], seconds: float
+) -> LeaveOneOut:
+    """What is known of the rows.
+
+    A row whose copies leave in several cases has the mean of their values and the least exact status.
+
+    Parameters
+    ----------
+    machine : Machine
+        The training data.
+    leaving : Leaving
+        What left together.
+    found : list of (Outcomes, Outcomes)
+        For each problem, the outcomes of the rows under the whole machine and those of the parts.
+    seconds : float
+        Wall time.
+
+    Returns
+    -------
+    LeaveOneOut
+        The result without values at additional points.
+    """
+    rows = [_of_rows(leaving, whole, parts) for whole, parts in found]
+    values, signs = joined([row.values for row in rows]), joined([row.signs for row in rows])
+    return LeaveOneOut(
+        decision_values=values,
+        train_decision_values=joined([whole.values for whole, _ in found]),
+        values_at=None,
+        status=joined([row.status for row in rows]),
+        events=joined([row.events for row in rows]),
+        kernel_columns=joined([row.columns for row in rows]),
+        kkt_residual=joined([row.kkt_residual for row in rows]),
+        gap=joined([row.gap for row in rows]),
+        classes=machine.classes,
+        y=machine.y,
+        predicted=_predicted(signs, values),
+        weight=machine.weight,
+        seconds=seconds,
+    )
+
+
+def _of_rows(leaving: Leaving, whole: Outcomes, parts: Outcomes) -> Outcomes:
+    """Outcomes of the rows from those of the parts; rows in no case have those of the whole machine."""
+    if leaving.part_each:
+        return parts.map(lambda name, known: leaving.rows_of(known, getattr(whole, name)))
+    values = leaving.row_means(parts.values, whole.values)
+    signs = leaving.row_means(parts.signs, whole.signs)
+    rank = {status: number for number, status in enumerate(STATUSES)}
+    ranked = [np.array([rank[one] for one in known.status.tolist()]) for known in (parts, whole)]
+    return Outcomes(
+        values=values,
+        signs=np.where(np.isnan(values), signs, np.sign(values)),
+        status=np.array(STATUSES)[leaving.row_largest(*ranked)],
+        events=leaving.row_largest(parts.events, whole.events),
+        columns=leaving.row_largest(parts.columns, whole.columns),
+        kkt_residual=leaving.row_largest(parts.kkt_residual, whole.kkt_residual),
+        gap=leaving.row_largest(parts.gap, whole.gap),
+    )
+
+
+def _predicted(signs: Any, values: Any) -> NDArray[np.intp]:
+    """Class numbers, decided by the sign for two classes, and by the largest value for more."""
+    return np.asarray(signs > 0 if signs.ndim == 1 else values.argmax(axis=1), dtype=np.intp)
+
+
+def joined(columns: list[Any]) -> Any:
+    """The only column, or all of them along a last axis."""
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=-1)
+
+
 def combined(pairs: LeaveOneOut, estimator: SVC) -> LeaveOneOut:
-    """Values of the pairs of classes combined as the SVC does."""
+    """Combine the values of the pairs of classes as the SVC does.
+
+    Parameters
+    ----------
+    pairs : LeaveOneOut
+        Result with a column for each pair of classes.
+    estimator : SVC
+        The estimator, whose parameters say how to combine.
+
+    Returns
+    -------
+    LeaveOneOut
+        The result with one prediction for each point.
+    """
     values, train = pairs.decision_values, pairs.train_decision_values
     if len(pairs.classes) == 2:
         return pairs
     per_class = _per_class_values(values, len(pairs.classes))
-    votes = per_class if estimator.break_ties else np.rint(per_class)  # of a tie, the first class
+    # Unless ties are broken by the values, the first class of a tie wins.
+    votes = per_class if estimator.break_ties else np.rint(per_class)
     if estimator.decision_function_shape == "ovr":
         values, train = per_class, _per_class_values(train, len(pairs.classes))
     return replace(
@@ -213,5 +309,5 @@ def combined(pairs: LeaveOneOut, estimator: SVC) -> LeaveOneOut:
 
 
 def _per_class_values(values: Array, n_classes: int) -> Array:
-    """Votes of the pairs for each class, plus less than a half from their decision values."""
+    """Votes of the pairs for each class, plus less than 1/2 for the size of their decision values."""
     return np.asarray(ovr_decision_function(values < 0, -values, n_classes))

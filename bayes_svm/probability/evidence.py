@@ -126,7 +126,7 @@ def log_evidence(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLi
     """
     with one_blas_thread():
         machine, solutions = machine_of(estimator, X, y, sample_weight)
-        if machine.n_null:
+        if machine.gram.n_null:
             raise ValueError(
                 f"{type(estimator).__name__} has no evidence here: use SVC(kernel='linear') instead."
             )

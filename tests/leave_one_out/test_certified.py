@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 from _data import awkward, noisy
 from bayes_svm._core import certify
 from bayes_svm._core.descend import descend, start_descent
-from bayes_svm._core.primal import best_intercept, duality_gap, quantile
+from bayes_svm._core.primal import best_intercept, duality_gap, weighted_quantile
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.leave_one_out import certified
 from bayes_svm.leave_one_out.certified import leave_out_signs, proven
@@ -243,7 +243,7 @@ def test_quantile_is_that_of_the_sorted_positions(n):
         level = random.random() * weight.sum()
         order = np.argsort(position, kind="stable")
         expected = position[order][np.searchsorted(np.cumsum(weight[order]), level)]
-        assert quantile(position, weight, n, level) == expected
+        assert weighted_quantile(position, weight, n, level) == expected
 
 
 def test_pairs_reach_the_optimum_of_the_remaining_problem_and_g_is_its_dual_value():
