@@ -54,9 +54,9 @@ class BayesSVC(SVCPredictions):
     C : float, default=1.0
         Penalty of the slack; ``C_i = C * sample_weight_i * class_weight``.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable takes two arrays of points and returns the matrix of kernel values. With a kernel that is
-        not positive semi-definite, as "sigmoid" often is, the solution is a stationary point, with a
-        warning.
+        A callable takes two arrays of points and returns the matrix of kernel values. If the kernel is not
+        positive semi-definite, which is often so for "sigmoid", the solution is a stationary point, and the
+        fit warns.
     degree : float, default=3
         Degree of "poly".
     gamma : {"scale", "auto"} or float, default="scale"
@@ -173,9 +173,9 @@ class BayesSVC(SVCPredictions):
     link_ : Link or list of Link
         The fitted link, one per class for more than two classes.
     joint_link_ : JointLink or None
-        The joint link of more than two classes with ``multiclass="joint"``.
+        The joint link of more than two classes with ``multiclass="joint"``, otherwise None.
     kernel_ : Kernel
-        The kernel with the number that gamma stands for.
+        The kernel, with gamma as a number.
     n_iter_ : array of shape (n_problems,)
         Number of steps of the solver.
 
@@ -291,7 +291,7 @@ class BayesSVC(SVCPredictions):
         data = link_data(machine, leaving, found, reading)
         self._calibration = Calibration(self.link, self.smoothing, self.multiclass, self.class_weight_)
         self._probabilities = self._calibration.fit(data)
-        # Attributes.
+        # The attributes: what predictions are made from, and the rows left out.
         self._store_machine(machine, found, reader)
         self._store_left_out(rows_left_out(machine, leaving, found), leaving, data, reading)
         if self.verbose:

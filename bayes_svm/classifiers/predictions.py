@@ -51,10 +51,10 @@ class SVCPredictions(SVCParameters):
         X : array or sparse matrix of shape (n_samples, n_features)
             Points to predict; for a precomputed kernel, their kernel values with the training points.
         tolerance : float, default=0.0
-            Upper bound of the relative error. Above 0, the variance is read off the eigenvalues of Kwok's
-            Hessian (equations 12 to 15) above ``tolerance / C``, and is never too small. This is faster for
-            many points if many training points are near the margin and few eigenvalues are that large, as
-            with a linear kernel or with few features.
+            Upper bound of the relative error. If it is above 0, the variance is computed from those
+            eigenvalues of Kwok's Hessian (equations 12 to 15) that exceed ``tolerance / C``, and is never too
+            small. This is faster for many points if many training points are near the margin and few
+            eigenvalues are that large, as with a linear kernel or few features.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class SVCPredictions(SVCParameters):
         ------
         ValueError
             For a precomputed kernel, because ``k(x, x)`` of new points is not known, and for a kernel that is
-            not positive semi-definite, which has no posterior variance. If the tolerance is below 0.
+            not positive semi-definite, which has no posterior variance; if the tolerance is below 0.
         """
         if not tolerance >= 0.0:
             raise ValueError(f"tolerance={tolerance!r} must be at least 0.")

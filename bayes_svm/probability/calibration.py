@@ -49,7 +49,7 @@ SHORTEST = 1e-10
 # A fit whose line search gives up has converged if the step promised no more than this of the log posterior.
 NEGLIGIBLE_GAIN = 1e-6
 # A Hessian whose determinant, relative to the product of its diagonal, is below this is not inverted.
-SINGULAR = 1e-8
+SINGULAR_HESSIAN = 1e-8
 
 
 def offset_scale(label: Array, alpha: Array, bound: Array, rows_per_column: float) -> float:
@@ -311,7 +311,7 @@ class _Posterior:
         expected = self.expected_hessian(parameters)
         exact = expected - 4.0 * deviation**2 / (1.0 + deviation**2) ** 2 * np.outer(turn, turn)
         exact[0, 0] += inner @ pull + 2.0 * deviation / (1.0 + deviation**2) * turn[0]
-        singular = SINGULAR * expected[0, 0] * expected[1, 1]
+        singular = SINGULAR_HESSIAN * expected[0, 0] * expected[1, 1]
         return exact if np.linalg.det(exact) > singular and exact[0, 0] > 0.0 else expected
 
 

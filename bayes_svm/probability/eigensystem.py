@@ -35,8 +35,8 @@ class Eigensystem:
         Precision lambda of the prior.
     error : float
         Upper bound of the relative error of a variance due to the eigenvalues that were left out.
-    rounding : float
-        Eigenvalues up to this are rounding.
+    rounding : float, default=0.0
+        Eigenvalues up to this size cannot be told from rounding errors.
     """
 
     values: Array
@@ -74,7 +74,8 @@ class Eigensystem:
         require_bytes(
             3 * gram.nbytes, f"The eigensystem of {len(gram)} points", "Raise C, or fit on fewer points."
         )
-        if len(gram) == 0:  # which LAPACK refuses
+        # LAPACK refuses an empty matrix, which occurs if no point is near the margin.
+        if len(gram) == 0:
             return cls(np.empty(0), np.empty((0, 0)), lam, 0.0)
         root = np.sqrt(curvature)
         values, vectors = eigh(root[:, None] * gram * root, check_finite=False)

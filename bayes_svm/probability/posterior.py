@@ -21,7 +21,7 @@ from bayes_svm.utils.types import Array, Indices
 __all__ = ["Posterior", "information_from", "posterior_of"]
 
 # A point whose curvature is below this share of the largest does not change the posterior.
-NEGLIGIBLE = 1e-10
+NEGLIGIBLE_CURVATURE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,14 @@ class Posterior:
         Returns
         -------
         array of shape (n_samples,)
-            The variances: never below the exact ones, but for rounding.
+            The variances; never smaller than the exact ones, except by rounding.
+
+        Raises
+        ------
+        ValueError
+            If the kernel is not positive semi-definite on the active points.
+        MemoryError
+            If the eigensystem does not fit.
         """
         if not self.definite:
             raise ValueError(self._indefinite)
@@ -273,7 +280,7 @@ def posterior_of(
     problem = solution.problem
     bound = problem.bound if bound is None else bound
     curvature = bound / C * hinge_curvature(problem.label * solution.values, smoothing, sharpness)
-    active = np.flatnonzero(curvature > NEGLIGIBLE * curvature.max())
+    active = np.flatnonzero(curvature > NEGLIGIBLE_CURVATURE * curvature.max())
     first_row = np.full(len(curvature), -1, dtype=np.intp)
     rows = np.flatnonzero(problem.group >= 0)[::-1]
     first_row[problem.group[rows]] = rows
