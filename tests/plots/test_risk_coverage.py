@@ -1,0 +1,24 @@
+"""The display draws the risk-coverage curve."""
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from _figures import X, Y, plt, pytestmark  # noqa: F401
+from bayes_svm import RejectOptionClassifier
+from bayes_svm.decision import risk_coverage_curve
+from bayes_svm.plots import RiskCoverageDisplay
+
+
+def test_risk_coverage():
+    model = RejectOptionClassifier(LogisticRegression(), threshold=0.8).fit(X, Y)
+    display = RiskCoverageDisplay.from_estimator(model, X, Y)
+    proba = model.predict_proba(X)
+    curve = risk_coverage_curve(Y, proba.argmax(axis=1), proba.max(axis=1))
+    np.testing.assert_array_equal(display.line_.get_xdata(), curve.coverage)
+    np.testing.assert_array_equal(display.line_.get_ydata(), curve.risk)
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == [f"RejectOptionClassifier (area {curve.area:.4f})", "threshold 0.800"]
+    _, ax = plt.subplots()
+    again = RiskCoverageDisplay.from_predictions(Y, proba.argmax(axis=1), proba.max(axis=1), ax=ax, color="r")
+    assert again.ax_ is ax
+    assert again.line_.get_color() == "r"
