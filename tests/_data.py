@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 
 IDA = (
     "banana", "breast-cancer", "diabetis", "flare-solar", "german", "heart", "image", "ringnorm", "splice",
@@ -47,3 +48,18 @@ def awkward(n=30, d=2, seed=0, levels=3):
     y = np.where(X.sum(axis=1) + random.integers(-1, 2, size=n) > d * (levels - 1) / 2, 1, -1)
     y[:4] = [1, 1, -1, -1]
     return X, y
+
+
+def flipped(n=600, flip_y=0.1):
+    """Two classes, some of their labels redrawn."""
+    return make_classification(n, flip_y=flip_y, random_state=0)
+
+
+def problem(seed, n, levels, weighted):
+    """Labels, values with ties, and integer weights, some of them 0."""
+    random = np.random.default_rng(seed)
+    y = np.r_[0, 1, random.integers(0, 2, n - 2)]
+    values = np.round((random.normal(size=n) + y) * levels) / levels
+    weight = random.integers(0, 4, n).astype(float) if weighted else np.ones(n)
+    weight[:2] = 1.0
+    return y, values, weight

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import FixedThresholdClassifier
-from statsmodels.stats.proportion import proportion_confint
 
+from _data import problem
 from bayes_svm import choose_threshold
 
 random = np.random.default_rng(0)
@@ -65,16 +64,6 @@ OBJECTIVES = {
 }
 
 
-def problem(seed, n, levels, weighted):
-    """Labels, values with ties, and integer weights, some of them 0."""
-    random = np.random.default_rng(seed)
-    y = np.r_[0, 1, random.integers(0, 2, n - 2)]
-    values = np.round((random.normal(size=n) + y) * levels) / levels
-    weight = random.integers(0, 4, n).astype(float) if weighted else np.ones(n)
-    weight[:2] = 1.0
-    return y, values, weight
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(sorted(OBJECTIVES)),
@@ -108,30 +97,6 @@ def test_a_weight_is_a_row_repeated(name):
     repeated = choose_threshold(np.repeat(y, repeats), np.repeat(values, repeats), **options)
     assert weighted.threshold == repeated.threshold
     assert weighted.confusions == repeated.confusions
-
-
-def test_curve_is_scikit_learns():
-    y, values, weight = problem(1, 50, 3, True)
-    curve = choose_threshold(y, values, sample_weight=weight).curve
-    y, values, weight = y[weight > 0], values[weight > 0], weight[weight > 0]
-    precision, recall, thresholds = metrics.precision_recall_curve(y, values, sample_weight=weight)
-    np.testing.assert_allclose(curve.precision, precision, atol=1e-12)
-    np.testing.assert_allclose(curve.recall, recall, atol=1e-12)
-    np.testing.assert_array_equal(curve.thresholds, thresholds)
-    fpr, tpr, _ = metrics.roc_curve(y, values, sample_weight=weight, drop_intermediate=False)
-    np.testing.assert_allclose(curve.fp[::-1] / curve.fp[0], fpr, atol=1e-12)
-    np.testing.assert_allclose(curve.recall[::-1], tpr, atol=1e-12)
-
-
-def test_lower_bound_is_wilsons_and_harder_to_reach():
-    y, values, _ = problem(5, 400, 1000, False)
-    plain = choose_threshold(y, values, "recall", at_least=0.8)
-    sure = choose_threshold(y, values, "recall", at_least=0.8, confidence=0.95)
-    confusion = sure.confusions[0]
-    low, _ = proportion_confint(confusion.tp, confusion.tp + confusion.fn, alpha=0.1, method="wilson")
-    assert low >= 0.8
-    assert sure.threshold < plain.threshold
-    assert sure.recall > plain.recall >= 0.8
 
 
 def test_separable_values_are_cut_in_the_gap():
@@ -195,26 +160,6 @@ def test_one_against_the_rest_is_each_class_by_itself():
     np.testing.assert_array_equal(found.decide(values)[:, 1], values[:, 1] >= found.threshold[1])
     with pytest.raises(AttributeError, match="curves"):
         _ = found.curve
-
-
-def total_cost(y, values, offsets, cost, weight):
-    return float(weight @ cost[y, (values - offsets).argmax(axis=1)])
-
-
-def test_offsets_of_a_cost_matrix_cannot_be_improved_one_at_a_time():
-    y, values = random.integers(0, 3, 60), np.round(random.normal(size=(60, 3)), 1)
-    values[np.arange(60), y] += 0.5
-    weight = random.integers(0, 3, 60).astype(float)
-    cost = np.array([[0, 1, 5], [2, 0, 1], [1, 8, 0.0]])
-    found = choose_threshold(y, values, "cost", cost=cost, sample_weight=weight)
-    assert found.total_cost == total_cost(y, values, found.threshold, cost, weight)
-    assert found.total_cost < total_cost(y, values, np.zeros(3), cost, weight)
-    for k in range(3):
-        for step in np.linspace(-4, 4, 801):
-            moved = found.threshold.copy()
-            moved[k] += step
-            assert total_cost(y, values, moved, cost, weight) >= found.total_cost
-    assert set(found.decide(values)) <= {0, 1, 2}
 
 
 def test_two_class_cost_is_reported():

@@ -1,0 +1,48 @@
+"""The label of a rejected point."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from _data import flipped
+from bayes_svm import RejectOptionClassifier
+
+X, Y = flipped()
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (np.array(["no", "yes"]), "reject"),
+        (np.array(["no", "yes"], dtype=object), "reject"),
+        (np.array([1, 2], dtype=np.uint8), -1),
+        (np.array([-1, 1], dtype=np.int8), -2),
+        (np.array([0.0, 1.0]), -1.0),
+    ],
+)
+def test_reject_label_is_of_ys_type(labels, expected):
+    model = RejectOptionClassifier(LogisticRegression(), threshold=0.9).fit(X, labels[Y])
+    predicted = model.predict(X)
+    assert set(predicted.tolist()) == {*labels.tolist(), expected}
+    assert type(predicted.tolist()[0]) is type(labels.tolist()[0])
+
+
+@pytest.mark.parametrize(
+    ("labels", "label", "message"),
+    [
+        (np.array([0, 1]), 1, "one of the classes"),
+        (np.array(["reject", "accept"]), None, "one of the classes"),
+        (np.array([0, 1]), "reject", "not of the type of y"),
+        (np.array(["a", "b"]), -1, "not of the type of y"),
+        (np.array([False, True]), None, "no label for a rejected point"),
+    ],
+)
+def test_reject_labels_that_cannot_be(labels, label, message):
+    with pytest.raises(ValueError, match=message):
+        RejectOptionClassifier(LogisticRegression(), threshold=0.9, reject_label=label).fit(X, labels[Y])
+
+
+def test_own_reject_label():
+    y = np.array(["no", "yes"])[Y]
+    model = RejectOptionClassifier(LogisticRegression(), threshold=0.9, reject_label="ask a person")
+    assert set(model.fit(X, y).predict(X)) == {"no", "yes", "ask a person"}

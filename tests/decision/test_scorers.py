@@ -1,0 +1,48 @@
+"""Scorers of classifiers that reject."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from _data import flipped
+from bayes_svm import BayesSVC, RejectOptionClassifier
+from bayes_svm.decision import coverage_scorer, neg_area_risk_coverage_scorer, neg_selective_risk_scorer
+
+X, Y = flipped()
+
+
+def test_scorers_in_model_selection():
+    model = RejectOptionClassifier(LogisticRegression(), threshold=0.8)
+    scoring = {
+        "coverage": coverage_scorer,
+        "risk": neg_selective_risk_scorer,
+        "area": neg_area_risk_coverage_scorer,
+    }
+    found = cross_validate(model, X, Y, scoring=scoring, cv=3, return_estimator=True, return_indices=True)
+    for k, fitted in enumerate(found["estimator"]):
+        test = found["indices"]["test"][k]
+        accepted = ~fitted.rejected(X[test])
+        assert found["test_coverage"][k] == pytest.approx(accepted.mean())
+        errors = fitted.predict(X[test])[accepted] != Y[test][accepted]
+        assert found["test_risk"][k] == pytest.approx(-errors.mean())
+        assert -0.5 < found["test_area"][k] <= 0
+    search = GridSearchCV(model, {"threshold": [0.6, 0.9]}, scoring=neg_selective_risk_scorer).fit(X, Y)
+    assert search.best_params_["threshold"] == 0.9
+    nothing = RejectOptionClassifier(LogisticRegression(), threshold=1.0).fit(X, Y)
+    assert neg_selective_risk_scorer(nothing, X, Y) == 0.0 == coverage_scorer(nothing, X, Y)
+
+
+def test_scorers_find_the_answers_in_pipelines_and_searches():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["a", "b", "c"])[y]
+    bare = RejectOptionClassifier(BayesSVC(), target_coverage=0.6).fit(StandardScaler().fit_transform(X), y)
+    area = neg_area_risk_coverage_scorer(bare, StandardScaler().fit_transform(X), y)
+    inside = make_pipeline(StandardScaler(), RejectOptionClassifier(BayesSVC(), target_coverage=0.6))
+    for labels in (y, names):
+        assert neg_area_risk_coverage_scorer(inside.fit(X, labels), X, labels) == pytest.approx(area)
+    search = GridSearchCV(inside, {"rejectoptionclassifier__target_coverage": [0.6]}, cv=3).fit(X, y)
+    assert neg_area_risk_coverage_scorer(search, X, y) == pytest.approx(area)

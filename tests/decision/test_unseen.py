@@ -1,0 +1,73 @@
+"""Answers to points that the classifier was not trained on."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from _data import flipped
+from bayes_svm import BayesSVC, RejectOptionClassifier
+
+X, Y = flipped()
+
+
+def test_leave_one_out_probabilities_are_used_and_labelled_heuristic():
+    model = RejectOptionClassifier(BayesSVC(C=0.1), target_risk=0.12).fit(X, Y)
+    assert model.fitted_on_ == "left-out"
+    assert not model.guaranteed_
+    proba = model.estimator_.left_out_proba_
+    accepted = proba.max(axis=1) >= model.threshold_
+    assert model.coverage_ == pytest.approx(accepted.mean())
+    assert model.selective_risk_ == pytest.approx(np.mean(proba.argmax(axis=1)[accepted] != Y[accepted]))
+    assert 0 < model.coverage_ < 1
+    assert model.selective_risk_ < 0.12
+    piped = RejectOptionClassifier(make_pipeline(StandardScaler(), BayesSVC(C=0.1)), target_coverage=0.8)
+    assert piped.fit(X, Y).fitted_on_ == "left-out"
+
+
+@pytest.mark.parametrize(
+    ("cv", "source", "guaranteed"),
+    [(None, "held-out", True), (0.5, "held-out", True), (5, "cross-validation", False)],
+)
+def test_where_the_threshold_comes_from(cv, source, guaranteed):
+    model = RejectOptionClassifier(LogisticRegression(), target_risk=0.2, confidence=0.9, cv=cv).fit(X, Y)
+    assert (model.fitted_on_, model.guaranteed_) == (source, guaranteed)
+    again = clone(model).fit(X, Y)
+    assert again.threshold_ == model.threshold_
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), again.predict(X))
+
+
+def test_a_fitted_estimator_takes_all_data_as_held_out():
+    fitted = LogisticRegression().fit(X[:300], Y[:300])
+    model = RejectOptionClassifier(fitted, target_risk=0.2, cv="prefit").fit(X[300:], Y[300:])
+    assert model.estimator_ is fitted
+    assert model.guaranteed_
+    assert model.coverage_ == np.mean(~model.rejected(X[300:]))
+
+
+def test_cross_validated_probabilities_cover_classes_that_a_fold_lacks():
+    y = Y.copy()
+    y[:5] = 2
+    model = RejectOptionClassifier(LogisticRegression(), target_coverage=0.9, cv=KFold(10)).fit(X, y)
+    assert 0.9 <= model.coverage_ < 0.91
+
+
+def test_precomputed_kernels_are_split_on_both_sides():
+    X, y = load_iris(return_X_y=True)
+    gram = X @ X.T
+    # Single rows are left out, without folds. Strata and folds are chosen by the contents of the rows,
+    # which are features in one case and kernel values in the other.
+    linear, pre = (
+        BayesSVC(kernel=kernel, leave_out="rows", multiclass="normalise")
+        for kernel in ("linear", "precomputed")
+    )
+    options = {"target_coverage": 0.8, "cv": 0.3}
+    a = RejectOptionClassifier(linear, **options).fit(X, y)
+    b = RejectOptionClassifier(pre, **options).fit(gram, y)
+    assert a.threshold_ == pytest.approx(b.threshold_)

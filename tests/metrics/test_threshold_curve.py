@@ -1,0 +1,20 @@
+"""The curve of all thresholds."""
+
+import numpy as np
+from sklearn import metrics
+
+from _data import problem
+from bayes_svm import choose_threshold
+
+
+def test_curve_is_scikit_learns():
+    y, values, weight = problem(1, 50, 3, True)
+    curve = choose_threshold(y, values, sample_weight=weight).curve
+    y, values, weight = y[weight > 0], values[weight > 0], weight[weight > 0]
+    precision, recall, thresholds = metrics.precision_recall_curve(y, values, sample_weight=weight)
+    np.testing.assert_allclose(curve.precision, precision, atol=1e-12)
+    np.testing.assert_allclose(curve.recall, recall, atol=1e-12)
+    np.testing.assert_array_equal(curve.thresholds, thresholds)
+    fpr, tpr, _ = metrics.roc_curve(y, values, sample_weight=weight, drop_intermediate=False)
+    np.testing.assert_allclose(curve.fp[::-1] / curve.fp[0], fpr, atol=1e-12)
+    np.testing.assert_allclose(curve.recall[::-1], tpr, atol=1e-12)
