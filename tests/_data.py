@@ -12,6 +12,9 @@ IDA = (
     "thyroid", "titanic", "twonorm", "waveform",
 )  # fmt: skip
 
+# Labels that a page must escape.
+THREE = ("<script>alert(1)</script>", "b&b", "c")
+
 
 def ida(name):
     """Training part of the first split, columns standardised, constant columns 0; or skip the test."""

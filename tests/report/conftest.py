@@ -1,5 +1,6 @@
-"""A stand-in for `BayesSVC`, with numbers that are known and quick to compute."""
+"""A stand-in for `BayesSVC`, with numbers that are known and quick to compute, and a table to write."""
 
+import csv
 from types import SimpleNamespace
 
 import numpy as np
@@ -101,3 +102,23 @@ def report(stand_in):
         )
 
     return make
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """Return a function that writes a CSV with any number of classes and changes to its folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(n_classes=2, names="abc", missing=False, rows=30):
+        random = np.random.default_rng(0)
+        lines = [["size", "width", "colour", "kind"]]
+        for k in range(rows * n_classes):
+            label = k % n_classes
+            size = "" if missing and k == 5 else f"{(label == 1) + 0.7 * random.normal():.3f}"
+            width = f"{(label == 2) + 0.7 * random.normal():.3f}"
+            colour = "red" if random.random() < 0.5 else "blue"
+            lines.append([size, width, colour, names[label]])
+        with open("data.csv", "w", newline="") as file:
+            csv.writer(file).writerows(lines)
+
+    return write

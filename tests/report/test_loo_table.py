@@ -1,86 +1,25 @@
 """`bayes-svm loo` finds the same numbers as the estimator, also after an interruption."""
 
-import csv
-import errno
-import importlib
 import io
-import itertools
 import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from _loo_command import OUTPUT, PARTIAL, api, interrupted_after, n_kept, readings, refused, run, written
 from bayes_svm import BayesSVC
 from bayes_svm.report.cli import main
 from bayes_svm.report.content import features_of
 from bayes_svm.report.data import read_table
 from bayes_svm.report.record import Settings
 
-readings = importlib.import_module("bayes_svm.leave_one_out.methods")
-api = importlib.import_module("bayes_svm.leave_one_out.api")
-
-PARTIAL = Path("bayes-svm-loo.csv.partial")
-OUTPUT = Path("bayes-svm-loo.csv")
-
-
-@pytest.fixture
-def table(tmp_path, monkeypatch):
-    """Return a function that writes a CSV with any number of classes and changes to its folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def write(n_classes=2, names="abc", missing=False, rows=30):
-        random = np.random.default_rng(0)
-        lines = [["size", "width", "colour", "kind"]]
-        for k in range(rows * n_classes):
-            label = k % n_classes
-            size = "" if missing and k == 5 else f"{(label == 1) + 0.7 * random.normal():.3f}"
-            width = f"{(label == 2) + 0.7 * random.normal():.3f}"
-            colour = "red" if random.random() < 0.5 else "blue"
-            lines.append([size, width, colour, names[label]])
-        with open("data.csv", "w", newline="") as file:
-            csv.writer(file).writerows(lines)
-
-    return write
-
-
-def run(*options):
-    return main(["loo", "data.csv", "--target", "kind", *options])
-
-
-def written(name="bayes-svm-loo.csv"):
-    with open(name, newline="") as file:
-        return list(csv.DictReader(file))
-
 
 def fitted(**parameters):
     data = read_table("data.csv", "kind")
     features = features_of(data, Settings(1.0, "rbf", "scale", False))
     return data.labels, features, BayesSVC(**parameters).fit(features, data.labels)
-
-
-def n_kept():
-    """Number of values in the partial file, which does not exist before the first value."""
-    return PARTIAL.read_text().count("\n") - 1 if PARTIAL.exists() else 0
-
-
-def interrupted_after(parts, monkeypatch):
-    """Let the next run stop, as if by Ctrl-C, after some parts of at most seven cases."""
-    monkeypatch.setattr(readings, "SECTION", 7)
-    original = readings.iterate_parts
-
-    def stopping(*arguments, **options):
-        for count, part in enumerate(original(*arguments, **options)):
-            if count == parts:
-                raise KeyboardInterrupt
-            yield part
-
-    monkeypatch.setattr(api, "iterate_parts", stopping)
-    return original
 
 
 def test_two_classes_as_the_estimator_has_them(table, capsys):
@@ -144,47 +83,6 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(table, monkeypatch, capsys
     assert len(asked) == 30 * n_classes * (1 if n_classes == 2 else n_classes) - kept
 
 
-def test_a_line_that_was_cut_off_is_found_again(table, monkeypatch):
-    table()
-    monkeypatch.setattr(readings, "SECTION", 7)
-    assert run("--output", "whole.csv") == 0
-    original = interrupted_after(3, monkeypatch)
-    assert run() == 130
-    PARTIAL.write_text(PARTIAL.read_text()[:-9])
-    monkeypatch.setattr(api, "iterate_parts", original)
-    assert run("--resume") == 0
-    assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
-
-
-def test_a_process_that_is_killed_loses_no_finished_value(table, monkeypatch):
-    table(rows=40)
-    monkeypatch.setattr(readings, "SECTION", 7)
-    assert run("--output", "whole.csv") == 0
-    slow = (
-        "import importlib, time\n"
-        "readings = importlib.import_module('bayes_svm.leave_one_out.methods')\n"
-        "api = importlib.import_module('bayes_svm.leave_one_out.api')\n"
-        "from bayes_svm.report.cli import main\n"
-        "original, readings.SECTION = readings.iterate_parts, 7\n"
-        "def slowly(*a, **o):\n"
-        "    for count, part in enumerate(original(*a, **o)):\n"
-        "        time.sleep(60 if count == 3 else 0)\n"
-        "        yield part\n"
-        "api.iterate_parts = slowly\n"
-        "main(['loo', 'data.csv', '--target', 'kind'])\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", slow])
-    deadline = time.monotonic() + 60
-    while n_kept() < 21 and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert 21 <= n_kept() < 80
-    assert not OUTPUT.exists()
-    assert run("--resume") == 0
-    assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
-
-
 def test_an_interruption_while_the_output_is_written_loses_nothing(table, monkeypatch):
     table()
     assert run("--output", "whole.csv") == 0
@@ -202,14 +100,6 @@ def interrupt(*arguments, **options):
     raise KeyboardInterrupt
 
 
-def refused(capsys, *options):
-    assert run(*options) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    return err
-
-
 def test_what_an_interrupted_run_left_is_not_written_over(table, monkeypatch, capsys):
     table()
     interrupted_after(2, monkeypatch)
@@ -219,94 +109,6 @@ def test_what_an_interrupted_run_left_is_not_written_over(table, monkeypatch, ca
     assert "add --resume to continue, or delete it" in refused(capsys)
     assert "was written for other data, options or another version" in refused(capsys, "--resume", "--C", "3")
     assert PARTIAL.read_bytes() == before
-
-
-@pytest.mark.parametrize("change", ["features", "labels", "version"])
-def test_what_is_of_something_else_is_refused_before_the_fit(table, monkeypatch, capsys, change):
-    table()
-    interrupted_after(2, monkeypatch)
-    run()
-    capsys.readouterr()
-    lines = Path("data.csv").read_text().splitlines()
-    if change == "features":
-        # Both rows are of the same class.
-        lines[1], lines[3] = lines[3], lines[1]
-    elif change == "labels":
-        lines[1], lines[2] = lines[1][:-1] + "b", lines[2][:-1] + "a"
-    else:
-        monkeypatch.setattr("bayes_svm.report.cli._version", lambda: "99")
-    Path("data.csv").write_text("\n".join(lines))
-    monkeypatch.setattr("bayes_svm.dual.solution.solve", lambda *arguments, **options: pytest.fail("solved"))
-    assert "was written for other data, options or another version" in refused(capsys, "--resume")
-
-
-@pytest.mark.parametrize(
-    "line", ["0,1,2.5\n", "0,1,much,path\n", "0,900,1.0,path\n", "7,1,1.0,path\n", "\xff\n"]
-)
-def test_a_damaged_partial_file_is_refused(table, monkeypatch, capsys, line):
-    table()
-    original = interrupted_after(2, monkeypatch)
-    run()
-    capsys.readouterr()
-    monkeypatch.setattr(api, "iterate_parts", original)
-    PARTIAL.write_bytes(PARTIAL.read_bytes() + line.encode("latin-1"))
-    before = PARTIAL.read_bytes()
-    assert "is damaged: delete it to start over" in refused(capsys, "--resume")
-    assert PARTIAL.read_bytes() == before
-
-
-def test_the_same_file_is_gone_on_with_after_a_second_interruption(table, monkeypatch):
-    table()
-    monkeypatch.setattr(readings, "SECTION", 7)
-    assert run("--output", "whole.csv") == 0
-    original = interrupted_after(2, monkeypatch)
-    assert run() == 130
-    first = n_kept()
-    PARTIAL.write_bytes(PARTIAL.read_bytes() + b"0,59,1.2")
-    assert run("--resume") == 130
-    assert first < n_kept() < 60
-    monkeypatch.setattr(api, "iterate_parts", original)
-    assert run("--resume") == 0
-    assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
-
-
-@pytest.mark.parametrize("size", [0, 12])
-def test_a_header_cut_off_begins_anew_but_a_file_of_something_else_does_not(table, monkeypatch, capsys, size):
-    table()
-    monkeypatch.setattr(readings, "SECTION", 7)
-    assert run("--output", "whole.csv") == 0
-    original = interrupted_after(2, monkeypatch)
-    run()
-    capsys.readouterr()
-    monkeypatch.setattr(api, "iterate_parts", original)
-    PARTIAL.write_bytes(PARTIAL.read_bytes()[:size] + b"#")
-    assert "was written for other data" in refused(capsys, "--resume")
-    PARTIAL.write_bytes(PARTIAL.read_bytes()[:size])
-    interrupted_after(2, monkeypatch)
-    assert run("--resume") == 130
-    assert n_kept() == 28
-    monkeypatch.setattr(api, "iterate_parts", original)
-    assert run("--resume") == 0
-    assert OUTPUT.read_bytes() == Path("whole.csv").read_bytes()
-
-
-def test_a_full_disk_is_one_line_and_what_was_found_stays(table, monkeypatch, capsys):
-    table()
-    monkeypatch.setattr(readings, "SECTION", 7)
-    original, count = Path.open, itertools.count()
-
-    def full(path, *arguments, **options):
-        if path == PARTIAL and next(count) == 3:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return original(path, *arguments, **options)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "open", full)
-        line = refused(capsys)
-    assert "No space left on device" in line
-    assert "with --resume" in line
-    assert n_kept() == 42
-    assert run("--resume") == 0
 
 
 def test_places_that_cannot_be_written_are_refused(table, capsys):
