@@ -1,9 +1,19 @@
-"""Groups and folds: what is refused, and how it is said."""
+"""Groups and folds: which rows they hold, what is refused, and how it is said."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold, TimeSeriesSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    PredefinedSplit,
+    RepeatedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_predict,
+)
 from sklearn.svm import SVC
 
 from _data import noisy
@@ -11,6 +21,8 @@ from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.leave_one_out.folds import fold_numbers, group_numbers
 
 X, Y = noisy(n=40)
+
+
 ROWS = np.arange(40)
 
 
@@ -96,3 +108,51 @@ def test_groups_may_be_of_any_kind(kind):
     found = group_numbers(kind(groups), 40)
     assert len(np.unique(np.column_stack([found, groups]), axis=0)) == 10
     assert len(np.unique(found)) == 10
+
+
+def test_cv_is_cross_val_predict():
+    X, y = noisy(n=80)
+    svc = SVC(C=2.0, gamma=0.5, tol=1e-8)
+    ours = leave_one_out(svc, X, y, cv=KFold(8))
+    theirs = cross_val_predict(svc, X, y, cv=KFold(8), method="decision_function")
+    assert "unstable" not in ours.status
+    np.testing.assert_allclose(ours.decision_values, theirs, atol=1e-5)
+
+
+def test_an_integer_cv_is_stratified_and_groups_go_to_the_splitter():
+    X, y = noisy(n=40)
+    five = leave_one_out(SVC(), X, y, cv=5)
+    np.testing.assert_array_equal(
+        five.decision_values, leave_one_out(SVC(), X, y, cv=StratifiedKFold(5)).decision_values
+    )
+    groups = np.arange(40) // 4
+    grouped = leave_one_out(SVC(), X, y, cv=GroupKFold(5), groups=groups)
+    folds = np.empty(40, dtype=int)
+    for number, (_, test) in enumerate(GroupKFold(5).split(X, y, groups)):
+        folds[test] = number
+    np.testing.assert_array_equal(
+        grouped.decision_values, leave_one_out(SVC(), X, y, groups=folds).decision_values
+    )
+    np.testing.assert_allclose(
+        leave_one_out(SVC(), X, y, cv=LeaveOneOut()).decision_values,
+        leave_one_out(SVC(), X, y).decision_values,
+        atol=1e-10,
+    )
+
+
+@pytest.mark.parametrize("cv", [ShuffleSplit(3), RepeatedKFold(n_splits=3, n_repeats=2)])
+def test_folds_that_do_not_partition_the_rows_are_refused(cv):
+    with pytest.raises(ValueError, match=r"does not partition the rows: row \d+ is in \d test folds"):
+        leave_one_out(SVC(), *noisy(), cv=cv)
+
+
+def test_one_group_is_refused():
+    X, y = noisy()
+    with pytest.raises(ValueError, match="groups holds one group only"):
+        leave_one_out(SVC(), X, y, groups=np.zeros(60))
+
+
+def test_groups_of_another_length_are_refused():
+    X, y = noisy()
+    with pytest.raises(ValueError, match=r"groups has shape \(59,\): give one label for each of the 60 rows"):
+        leave_one_out(SVC(), X, y, groups=np.arange(59))

@@ -13,7 +13,6 @@ from bayes_svm.kernels.kernel import Kernel
 from oracles.left_out import left_out_values
 
 path = importlib.import_module("bayes_svm.leave_one_out.path")
-base = importlib.import_module("bayes_svm.leave_one_out.start")
 EXACT = {"unchanged", "path", "re-trained"}
 
 
@@ -78,17 +77,6 @@ def test_every_value_comes_with_a_residual_and_a_gap_of_rounding():
     assert np.abs(result.gap).max() <= 1e-8
 
 
-def test_rows_outside_the_tableau_are_found_and_the_path_redone(monkeypatch):
-    X, y = noisy(n=80)
-    svc = SVC(C=10.0, gamma=0.5)
-    whole = leave_one_out(svc, X, y)
-    monkeypatch.setattr(path, "ALL_ROWS", 10)
-    monkeypatch.setattr(path, "NEAR", 1e-3)
-    part = leave_one_out(svc, X, y)
-    np.testing.assert_allclose(part.decision_values, whole.decision_values, atol=1e-8)
-    assert set(part.status) <= {"unchanged", "path"}
-
-
 @pytest.mark.parametrize("batch", [1, 7])
 def test_batches_make_no_difference(monkeypatch, batch):
     X, y = noisy(n=80)
@@ -106,35 +94,6 @@ def test_a_path_that_hits_a_limit_is_re_trained_and_says_so(monkeypatch, limit, 
     limited = leave_one_out(svc, X, y)
     assert "re-trained" in limited.status
     np.testing.assert_allclose(limited.decision_values, whole.decision_values, atol=1e-8)
-
-
-def test_a_path_that_ends_wrong_is_never_believed(monkeypatch):
-    X, y = noisy(n=50)
-    svc = SVC(C=10.0, gamma=0.5)
-    whole = leave_one_out(svc, X, y)
-
-    def wrong_ends(*arguments):
-        ends = arguments[-1]
-        ends.changes.fill(0.01)
-        ends.times.fill(1.0)
-
-    monkeypatch.setattr(path, "shrink_each", wrong_ends)
-    wrong = leave_one_out(svc, X, y)
-    assert set(wrong.status) == {"unchanged", "re-trained"}
-    np.testing.assert_allclose(wrong.decision_values, whole.decision_values, atol=1e-8)
-
-
-def test_no_memory_for_the_tableau_is_said(monkeypatch):
-    X, y = noisy(n=50)
-
-    def refuse(needed, purpose, advice):
-        raise MemoryError(f"{purpose} needs {needed:,} bytes. {advice}")
-
-    monkeypatch.setattr(base, "require_bytes", refuse)
-    with pytest.raises(
-        MemoryError, match=r"leave-one-out tableau of \d+ points needs .* bytes.*Fit on fewer"
-    ):
-        leave_one_out(SVC(), X, y)
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0])

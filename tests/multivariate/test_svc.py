@@ -1,4 +1,4 @@
-"""MultivariateSVC: predictions, errors and warnings."""
+"""MultivariateSVC: predictions, errors, warnings, and scikit-learn's checks, none of which may fail."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from _data import noisy, three_classes
 from bayes_svm import MultivariateSVC
@@ -149,3 +150,15 @@ def test_bad_labels():
         MultivariateSVC().fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match=r"no positive rows.*for label 1"):
         MultivariateSVC().fit(X, np.column_stack([y, np.zeros(len(y), dtype=int)]))
+
+
+@parametrize_with_checks(
+    [
+        MultivariateSVC(),
+        MultivariateSVC(loss="error", C=0.5),
+        MultivariateSVC(loss="roc_area"),
+        MultivariateSVC(loss="break_even", kernel="rbf"),
+    ]
+)
+def test_check_estimator(estimator, check):
+    check(estimator)

@@ -1,4 +1,4 @@
-"""Groups and folds left out whole, and values at other points, against training without them."""
+"""Groups and folds left out whole, against training without them."""
 
 from importlib import import_module
 
@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 from sklearn.model_selection import (
     GroupKFold,
-    KFold,
-    LeaveOneOut,
-    RepeatedKFold,
-    ShuffleSplit,
     StratifiedKFold,
     cross_val_predict,
 )
 from sklearn.svm import SVC
 
 from _data import awkward, ida, noisy, three_classes
-from bayes_svm import BayesSVC, leave_one_out
+from bayes_svm import leave_one_out
 from bayes_svm.kernels.kernel import Kernel
 from oracles.left_out import train
 
@@ -115,96 +111,6 @@ def test_folds_of_a_benchmark_set_are_as_re_trained(name, folds):
         )
         np.testing.assert_array_equal(paths.predictions[stable], retrained.predictions[stable])
         assert "inexact" not in paths.status
-
-
-def test_cv_is_cross_val_predict():
-    X, y = noisy(n=80)
-    svc = SVC(C=2.0, gamma=0.5, tol=1e-8)
-    ours = leave_one_out(svc, X, y, cv=KFold(8))
-    theirs = cross_val_predict(svc, X, y, cv=KFold(8), method="decision_function")
-    assert "unstable" not in ours.status
-    np.testing.assert_allclose(ours.decision_values, theirs, atol=1e-5)
-
-
-def test_an_integer_cv_is_stratified_and_groups_go_to_the_splitter():
-    X, y = noisy(n=40)
-    five = leave_one_out(SVC(), X, y, cv=5)
-    np.testing.assert_array_equal(
-        five.decision_values, leave_one_out(SVC(), X, y, cv=StratifiedKFold(5)).decision_values
-    )
-    groups = np.arange(40) // 4
-    grouped = leave_one_out(SVC(), X, y, cv=GroupKFold(5), groups=groups)
-    folds = np.empty(40, dtype=int)
-    for number, (_, test) in enumerate(GroupKFold(5).split(X, y, groups)):
-        folds[test] = number
-    np.testing.assert_array_equal(
-        grouped.decision_values, leave_one_out(SVC(), X, y, groups=folds).decision_values
-    )
-    np.testing.assert_allclose(
-        leave_one_out(SVC(), X, y, cv=LeaveOneOut()).decision_values,
-        leave_one_out(SVC(), X, y).decision_values,
-        atol=1e-10,
-    )
-
-
-@pytest.mark.parametrize("cv", [ShuffleSplit(3), RepeatedKFold(n_splits=3, n_repeats=2)])
-def test_folds_that_do_not_partition_the_rows_are_refused(cv):
-    with pytest.raises(ValueError, match=r"does not partition the rows: row \d+ is in \d test folds"):
-        leave_one_out(SVC(), *noisy(), cv=cv)
-
-
-def test_one_group_is_refused():
-    X, y = noisy()
-    with pytest.raises(ValueError, match="groups holds one group only"):
-        leave_one_out(SVC(), X, y, groups=np.zeros(60))
-
-
-def test_groups_of_another_length_are_refused():
-    X, y = noisy()
-    with pytest.raises(ValueError, match=r"groups has shape \(59,\): give one label for each of the 60 rows"):
-        leave_one_out(SVC(), X, y, groups=np.arange(59))
-
-
-@pytest.mark.parametrize("groups", [None, np.arange(30) % 4])
-@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
-def test_values_at_other_points_are_those_of_the_machine_without_the_row(kernel, groups):
-    X, y = noisy(n=30)
-    new = noisy(n=7, seed=1)[0]
-    named = Kernel("rbf", gamma=0.5)
-    svc = SVC(C=3.0, gamma=0.5, kernel=kernel)
-    data, at = (X, new) if kernel == "rbf" else (named(X, X), named(new, X))
-    result = leave_one_out(svc, data, y, groups=groups, at=at)
-    assert result.values_at.shape == (30, 7)
-    assert "unstable" not in result.status
-    gone = np.arange(30) if groups is None else groups
-    for row in range(0, 30, 3):
-        keep = gone != gone[row]
-        left = SVC(C=3.0, gamma=0.5, tol=1e-9).fit(X[keep], y[keep])
-        np.testing.assert_allclose(result.values_at[row], left.decision_function(new), atol=1e-5)
-
-
-def test_values_at_the_training_points_contain_the_values():
-    X, y = three_classes()
-    result = leave_one_out(BayesSVC(C=2.0), X, y, at=X)
-    assert result.values_at.shape == (60, 60, 3)
-    own = result.values_at[np.arange(60), np.arange(60)]
-    np.testing.assert_allclose(own, result.decision_values, atol=1e-10)
-
-
-def test_points_of_other_features_are_refused():
-    X, y = noisy()
-    with pytest.raises(ValueError, match="at has 2 features, X has 3"):
-        leave_one_out(SVC(), X, y, at=X[:, :2])
-
-
-def test_values_that_do_not_fit_are_refused(monkeypatch):
-    import bayes_svm.utils.memory
-
-    X, y = noisy()
-    monkeypatch.setattr(bayes_svm.utils.memory, "ALWAYS_THERE", 0)
-    monkeypatch.setattr(bayes_svm.utils.memory, "available_bytes", lambda: 60 * 60 * 9)
-    with pytest.raises(MemoryError, match="Kernel values between 900 points and 60 training points needs"):
-        leave_one_out(SVC(), X, y, at=np.tile(X, (15, 1)))
 
 
 @pytest.mark.parametrize("options", [{"cv": 5}, {"groups": np.arange(60) // 2}])

@@ -1,0 +1,142 @@
+"""Probabilities far from the data and beyond double precision, posterior variances, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import logit
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+
+from _data import noisy, three_classes
+from bayes_svm import BayesSVC
+from bayes_svm.probability.several import log_probabilities
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "posterior_variance"])
+def test_before_fit_nothing_is_predicted(method):
+    with pytest.raises(NotFittedError, match="BayesSVC instance is not fitted yet"):
+        getattr(BayesSVC(), method)(np.eye(3))
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "posterior_variance"])
+def test_another_number_of_features_is_refused(method):
+    X, y = noisy()
+    with pytest.raises(ValueError, match="X has 2 features, but BayesSVC is expecting 3 features"):
+        getattr(BayesSVC().fit(X, y), method)(X[:, :2])
+
+
+@pytest.mark.parametrize("kernel", [{"gamma": 0.5}, {"kernel": "poly", "coef0": 1.0, "gamma": 0.5}], ids=str)
+@pytest.mark.parametrize("make", [noisy, three_classes])
+def test_far_from_the_data_nothing_is_certain(make, kernel):
+    X, y = make()
+    clf = BayesSVC(**kernel).fit(X, y)
+    direction = np.random.default_rng(0).normal(size=(50, X.shape[1]))
+    direction /= np.linalg.norm(direction, axis=1)[:, None]
+    top = [clf.predict_proba(X.std() * r * direction).max(axis=1).mean() for r in (30, 100, 1000, 1e4)]
+    assert np.ptp(top[-2:]) < 0.02
+    links = clf.link_ if len(clf.classes_) > 2 else [clf.link_]
+    for link in links:
+        assert np.log(1 / 6) - 1e-12 <= link.limit <= np.log(6) + 1e-12
+    limits = np.array([[link.limit for link in links]])
+    expected = np.exp(log_probabilities(limits if len(links) > 1 else limits[0]))
+    far = clf.predict_proba(X.std() * 1e6 * direction)
+    np.testing.assert_allclose(far, np.tile(expected, (50, 1)), atol=1e-3)
+    np.testing.assert_array_equal(
+        clf.predict(100 * direction), clf.classes_[clf.predict_proba(100 * direction).argmax(axis=1)]
+    )
+
+
+def test_a_linear_machine_is_little_more_certain_than_of_the_most_certain_row():
+    X, y = noisy()
+    clf = BayesSVC(kernel="linear").fit(X, y)
+    far = clf.predict_log_proba(X.std() * 1e6 * np.random.default_rng(0).normal(size=(50, X.shape[1])))
+    most = logit(clf.left_out_proba_).max()
+    assert (far[:, 1] - far[:, 0]).max() <= most + 1.0
+    # What no feature of the training rows tells is nothing that it is unsure of.
+    wide = np.hstack([X, np.zeros((len(X), 5))])
+    clf = BayesSVC(kernel="linear").fit(wide, y)
+    beside = wide + np.r_[np.zeros(X.shape[1]), np.full(5, 1e3)]
+    np.testing.assert_allclose(clf.predict_proba(beside), clf.predict_proba(wide), atol=1e-9)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("link", ["moderated", "sigmoid", "kwok"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_a_row_too_far_for_double_precision_has_its_limit_and_harms_no_other(kernel, link, convert):
+    X, y = noisy()
+    clf = BayesSVC(kernel=kernel, link=link).fit(convert(X), y)
+    far = np.vstack([np.full((1, 3), 1e200), -np.full((1, 3), 1e300), [[1e308, -1e308, 0.0]]])
+    near = clf.predict_proba(convert(X[:5]))
+    both = clf.predict_proba(convert(np.vstack([far, X[:5]])))
+    np.testing.assert_allclose(both[3:], near, atol=1e-12)
+    # A third of the exponent away nothing changes any more.
+    np.testing.assert_allclose(both[:3], clf.predict_proba(convert(far * 1e-170)), atol=1e-6)
+    values = clf.decision_function(convert(far))
+    assert np.isfinite(values).all()
+    if kernel == "linear":
+        np.testing.assert_array_equal(np.sign(values), np.sign((far * 1e-300) @ np.ravel(_dense(clf.coef_))))
+
+
+def _dense(matrix):
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def test_a_kernel_that_is_never_finite_is_refused_at_prediction_too():
+    X, y = noisy()
+    clf = BayesSVC(kernel=lambda A, B: np.where(A[:, :1] > 1e3, np.nan, rbf_kernel(A, B))).fit(X, y)
+    assert np.isfinite(
+        clf.predict_proba(np.full((1, 3), 1e40))
+    ).all()  # on the way to it the kernel is a number
+    with pytest.raises(ValueError, match="returned NaN or infinity"):
+        clf.predict_proba(np.full((1, 3), 2e3))
+
+
+def test_where_there_is_no_variance_a_moderated_link_is_the_sigmoid():
+    X, y = noisy()
+    for parameters in ({"kernel": "precomputed"}, {"kernel": cosine_distance}):
+        K = rbf_kernel(X) if parameters["kernel"] == "precomputed" else X
+        moderated, sigmoid = (
+            BayesSVC(link=link, **parameters).fit(K, y) for link in ("moderated", "sigmoid")
+        )
+        np.testing.assert_array_equal(moderated.predict_proba(K), sigmoid.predict_proba(K))
+
+
+def cosine_distance(X, Z):
+    """Minus a squared distance: positive only for coefficients that sum to 0."""
+    return -((X[:, None, :] - Z[None]) ** 2).sum(axis=2)
+
+
+def test_the_variance_of_a_kernel_that_has_none_is_an_error():
+    X, y = noisy()
+    clf = BayesSVC(kernel=cosine_distance).fit(X, y)
+    with pytest.raises(ValueError, match="no posterior variance"):
+        clf.posterior_variance(X)
+
+
+def test_parameters_set_after_the_fit_change_no_prediction():
+    X, y = noisy()
+    clf = BayesSVC().fit(X, y)
+    before = clf.predict_proba(2 * X)
+    np.testing.assert_array_equal(clf.set_params(C=1e-3).predict_proba(2 * X), before)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-2, 0.5])
+def test_a_truncated_variance_is_as_near_as_it_says(kernel, tolerance):
+    X, y = noisy(n=200)
+    model = BayesSVC(kernel=kernel, C=3.0).fit(X, y)
+    at = np.concatenate([X, 3.0 * X])
+    exact, truncated = model.posterior_variance(at), model.posterior_variance(at, tolerance=tolerance)
+    assert np.all(truncated >= exact * (1.0 - 1e-9))
+    assert np.all(truncated <= exact * (1.0 + tolerance + 1e-9))
+
+
+def test_a_truncated_variance_of_several_classes_has_their_columns():
+    X, y = three_classes()
+    assert BayesSVC().fit(X, y).posterior_variance(X, tolerance=0.01).shape == (len(X), 3)
+
+
+def test_a_tolerance_below_0_is_refused():
+    X, y = noisy()
+    with pytest.raises(ValueError, match=r"tolerance=-1\.0 must be at least 0"):
+        BayesSVC().fit(X, y).posterior_variance(X, tolerance=-1.0)

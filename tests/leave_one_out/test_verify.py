@@ -1,0 +1,38 @@
+"""What a path ends in is checked before it is believed."""
+
+import importlib
+
+import numpy as np
+from sklearn.svm import SVC
+
+from _data import noisy
+from bayes_svm import leave_one_out
+
+path = importlib.import_module("bayes_svm.leave_one_out.path")
+
+
+def test_rows_outside_the_tableau_are_found_and_the_path_redone(monkeypatch):
+    X, y = noisy(n=80)
+    svc = SVC(C=10.0, gamma=0.5)
+    whole = leave_one_out(svc, X, y)
+    monkeypatch.setattr(path, "ALL_ROWS", 10)
+    monkeypatch.setattr(path, "NEAR", 1e-3)
+    part = leave_one_out(svc, X, y)
+    np.testing.assert_allclose(part.decision_values, whole.decision_values, atol=1e-8)
+    assert set(part.status) <= {"unchanged", "path"}
+
+
+def test_a_path_that_ends_wrong_is_never_believed(monkeypatch):
+    X, y = noisy(n=50)
+    svc = SVC(C=10.0, gamma=0.5)
+    whole = leave_one_out(svc, X, y)
+
+    def wrong_ends(*arguments):
+        ends = arguments[-1]
+        ends.changes.fill(0.01)
+        ends.times.fill(1.0)
+
+    monkeypatch.setattr(path, "shrink_each", wrong_ends)
+    wrong = leave_one_out(svc, X, y)
+    assert set(wrong.status) == {"unchanged", "re-trained"}
+    np.testing.assert_allclose(wrong.decision_values, whole.decision_values, atol=1e-8)
