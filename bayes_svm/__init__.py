@@ -90,16 +90,12 @@ def __dir__() -> list[str]:
 class _Package(ModuleType):
     """Keeps the function ``leave_one_out`` in its place.
 
-    The import system sets the folder of this name as an attribute when something in it is loaded.
+    When something in the folder of this name is loaded, the import system sets the folder as an attribute.
     """
 
-    @property
-    def leave_one_out(self) -> Any:
-        return import_module(f"{__name__}.leave_one_out").leave_one_out
-
-    @leave_one_out.setter
-    def leave_one_out(self, _folder: ModuleType) -> None:
-        pass
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name == "leave_one_out" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
 
 
 modules[__name__].__class__ = _Package

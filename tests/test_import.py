@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
@@ -53,3 +54,10 @@ def test_a_public_folder_is_loaded_when_asked_for(folder):
 def test_what_does_not_exist_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'bayes_svm' has no attribute 'nothing'"):
         _ = bayes_svm.nothing
+
+
+def test_a_name_can_be_replaced_and_put_back():
+    function = bayes_svm.leave_one_out
+    with mock.patch("bayes_svm.leave_one_out", "another"):
+        assert bayes_svm.leave_one_out == "another"
+    assert bayes_svm.leave_one_out is function

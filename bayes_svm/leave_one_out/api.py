@@ -316,9 +316,9 @@ def read_solution(
     """
     warn_if_inexact(solution)
     cross = machine.cross(solution.problem, machine.X[:0] if at is None else at)
-    before = np.tile(cross @ solution.beta + solution.intercept, (len(machine.y), 1))
+    before = cross @ solution.beta + solution.intercept
     whole = whole_readings(machine, solution)
-    parts, parts_at = whole.take(leaving.part_row, leaving.part_row), before[leaving.part_row]
+    parts, parts_at = whole.take(leaving.part_row, leaving.part_row), np.tile(before, (len(leaving.case), 1))
     missing = None if store is None else store.missing(k)
     for some, outcomes, values_at in iterate_parts(machine, solution, leaving, wanted, cross, missing):
         if store is not None:
@@ -327,7 +327,7 @@ def read_solution(
         parts_at[some] = values_at
     if store is not None:
         parts = Outcomes.of_values(store.values[:, k], store.status[:, k])
-    return whole, parts, leaving.row_means(parts_at, before)
+    return whole, parts, leaving.row_means(parts_at, np.broadcast_to(before, (len(machine.y), len(before))))
 
 
 def whole_readings(machine: Machine, solution: DualSolution) -> Outcomes:

@@ -138,8 +138,10 @@ def iterate_parts(
     """
     removals, case, member = removals_of(solution.problem, leaving)
     absent = np.flatnonzero((case >= 0) & (member < 0))
-    cross = machine.cross(solution.problem, machine.X[leaving.part_row[absent]])
-    finder = _Finder(solution, wanted, remainders=bool(len(at) or len(absent)))
+    # Rows that the problem does not have are points to ask for, like those of ``at``.
+    n_at = len(at)
+    asked = np.vstack([at, machine.cross(solution.problem, machine.X[leaving.part_row[absent]])])
+    finder = _Finder(solution, wanted, remainders=len(asked) > 0)
     for first in range(0, removals.n_cases, SECTION):
         last = min(first + SECTION, removals.n_cases)
         parts = np.flatnonzero((case >= first) & (case < last))
@@ -149,11 +151,10 @@ def iterate_parts(
         mine = case[parts] - first
         # A part without a member reads an arbitrary one here, and gets its value below.
         outcomes = found.take(np.maximum(member[parts] - removals.start[first], 0), mine)
+        values = found.values_at(asked)
         own = np.flatnonzero(member[parts] < 0)
-        if len(own):
-            here = np.searchsorted(absent, parts[own])
-            outcomes.set_values(own, found.values_at(cross[here])[mine[own], np.arange(len(own))])
-        yield parts, outcomes, found.values_at(at)[mine]
+        outcomes.set_values(own, values[mine[own], n_at + np.searchsorted(absent, parts[own])])
+        yield parts, outcomes, values[mine, :n_at]
         if wanted.report is not None:
             wanted.report(last, removals.n_cases)
 
