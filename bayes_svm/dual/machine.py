@@ -201,9 +201,9 @@ class Machine:
             f"Kernel values between {X.shape[0]} points and {n_points} training points",
             "Ask for fewer points at a time.",
         )
-        rows = np.unique(problem.group[problem.group >= 0], return_index=True)[1]
-        rows = np.flatnonzero(problem.group >= 0)[rows]
         values = np.zeros((X.shape[0], n_points))
         if X.shape[0]:
+            rows = np.unique(problem.group[problem.group >= 0], return_index=True)[1]
+            rows = np.flatnonzero(problem.group >= 0)[rows]
             values[:, : len(rows)] = self.kernel.to_training(X, self.X[rows], rows)
         return values

@@ -5,8 +5,8 @@
 
 PYTHON is an interpreter that the version is installed for; DIR, put first on its module path, is a
 checkout to take instead. Each round starts a process of either version in turn, which runs every case
-once to compile and load, and then three times. The smallest of all times of a case counts. One thread.
-Run it on a machine that does nothing else.
+once to compile and load, and then for half a second, three times at least. The smallest of all times of a
+case counts. One thread. Run it on a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-REPEATS = 3  # of each case in one process
+# Of each case in one process: so many runs at least, and so many seconds.
+REPEATS, SECONDS = 3, 0.5
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -65,8 +66,8 @@ def measured() -> dict[str, float]:
     found = {}
     for name, run in cases():
         run()
-        times = []
-        for _ in range(REPEATS):
+        times: list[float] = []
+        while len(times) < REPEATS or sum(times) < SECONDS:
             started = time.perf_counter()
             run()
             times.append(time.perf_counter() - started)
