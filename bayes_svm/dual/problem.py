@@ -248,12 +248,12 @@ class DualProblem:
         """The same problem without its kernel matrix, whose memory grows with the square of the rows."""
         return replace(self, gram=cast(KernelMatrix, _NoKernelMatrix()))
 
-    @property
+    @cached_property
     def lower(self) -> Array:
         """Lower bounds of beta."""
         return np.where(self.label > 0, 0.0, -self.bound)
 
-    @property
+    @cached_property
     def upper(self) -> Array:
         """Upper bounds of beta."""
         return np.where(self.label >= 0, self.bound, 0.0)

@@ -10,6 +10,7 @@ is not enough, the end is verified on every point.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,11 @@ class _Batch:
     delta: Array
     values: Array
     square: Array
+
+    @cached_property
+    def case(self) -> Indices:
+        """The path of each member."""
+        return self.removals.case
 
     @classmethod
     def of(
@@ -159,7 +165,7 @@ def _verify_moved(batch: _Batch, outcomes: Outcomes) -> Mask:
         beta, residual, label, problem.bound[chosen], residual + label - origin.intercept,
         float(others.max()), origin.norm, origin.mass,
     )  # fmt: skip
-    gone = (removals.rest == 0) | (ends.outcomes[removals.case] == SETTLED)
+    gone = (removals.rest == 0) | (ends.outcomes[batch.case] == SETTLED)
     # A bound below 0 says that the member is taken out altogether.
     left = Removals(removals.start, batch.rank[removals.points], np.where(gone, -1.0, removals.rest))
     kkt, gap, dual = np.empty((3, n_paths))
@@ -241,7 +247,7 @@ def _side_after(
     side += shared.distance[which].astype(precision)
     place, number = np.full(len(shared.position), -1), np.full(removals.n_cases, -1)
     place[near], number[paths] = np.arange(len(near)), np.arange(len(paths))
-    path, point = number[removals.case], place[removals.points]
+    path, point = number[batch.case], place[removals.points]
     own = (path >= 0) & (point >= 0)
     side[path[own], point[own]] = np.inf
     return side
@@ -250,7 +256,7 @@ def _side_after(
 def _write(batch: _Batch, good: Mask, outcomes: Outcomes) -> None:
     """Write values and status of the good ends; where a path stopped early, only the sign."""
     origin, removals, ends = batch.origin, batch.removals, batch.ends
-    points, case = removals.points, removals.case
+    points, case = removals.points, batch.case
     values = origin.problem.label[points] + origin.exact_residual[points]
     values += batch.values[case, batch.rank[points]] + ends.intercepts[case]
     settled = good & (ends.outcomes == SETTLED)
