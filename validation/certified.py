@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from bayes_svm._core.certify import CHECKED, SignsFound
+from bayes_svm._core.pair_records import CHECKED, SignsFound
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem

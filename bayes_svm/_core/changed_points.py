@@ -4,40 +4,38 @@ Their new inputs solve a system as large as their list; the rates of all positio
 many rows of the tableau. See ``docs/explanation/leave_one_out.md``.
 """
 
-from __future__ import annotations
+import cython
 
-from bayes_svm._core.compiled import compiled, inlined
-from bayes_svm._core.records import DEPENDENT, LOST
-
-__all__ = ["combine", "factorise", "factorise_changed", "solve_factorised", "toggle"]
+if not cython.compiled:
+    from bayes_svm._core.records import DEPENDENT, LOST
 
 
-@compiled
 def factorise(A, pivots, size):
     """LU factors of ``A[:size, :size]`` in place, with partial pivoting; False if singular."""
     for k in range(size):
         # The largest entry left in the column becomes the pivot.
         best, chosen = 0.0, k
         for i in range(k, size):
-            if abs(A[i, k]) > best:
-                best, chosen = abs(A[i, k]), i
+            if abs(A[i][k]) > best:
+                best, chosen = abs(A[i][k]), i
         if best == 0.0:
             return False
         pivots[k] = chosen
         if chosen != k:
             for j in range(size):
-                A[k, j], A[chosen, j] = A[chosen, j], A[k, j]
+                A[k][j], A[chosen][j] = A[chosen][j], A[k][j]
         # Eliminate the column from the rows below, and keep the factors in its place.
+        pivot_row = A[k]
         for i in range(k + 1, size):
-            A[i, k] /= A[k, k]
-            factor = A[i, k]
+            row = A[i]
+            row[k] /= pivot_row[k]
+            factor = row[k]
             if factor != 0.0:
                 for j in range(k + 1, size):
-                    A[i, j] -= factor * A[k, j]
+                    row[j] -= factor * pivot_row[j]
     return True
 
 
-@inlined
 def solve_factorised(A, pivots, x, size):
     """Overwrite ``x[:size]`` with the solution of the factorised system."""
     # The row exchanges come first, then the lower factor from the top, then the upper one from the bottom.
@@ -45,14 +43,13 @@ def solve_factorised(A, pivots, x, size):
         x[k], x[pivots[k]] = x[pivots[k]], x[k]
     for k in range(size):
         for i in range(k + 1, size):
-            x[i] -= A[i, k] * x[k]
+            x[i] -= A[i][k] * x[k]
     for k in range(size - 1, -1, -1):
         for j in range(k + 1, size):
-            x[k] -= A[k, j] * x[j]
-        x[k] /= A[k, k]
+            x[k] -= A[k][j] * x[j]
+        x[k] /= A[k][k]
 
 
-@inlined
 def _append_factor(base, changed, n, A, pivots):
     """Extend the factors of the first ``n`` changed points by the next one; False if its pivot is lost.
 
@@ -60,24 +57,26 @@ def _append_factor(base, changed, n, A, pivots):
     signs. A row of factors therefore gives the column.
     """
     own, was_in = changed[n], base.is_in[changed[n]]
+    new, row = A[n], base.W[own]
     for c in range(n):
-        A[n, c] = base.W[own, changed[c]] if base.is_in[changed[c]] == was_in else -base.W[own, changed[c]]
+        new[c] = row[changed[c]] if base.is_in[changed[c]] == was_in else -row[changed[c]]
     # Eliminate the new row by the earlier points, and mirror what is left into the new column.
-    pivot = base.W[own, own]
+    pivot = row[own]
     for k in range(n):
-        rest = A[n, k]
-        factor = rest / A[k, k]
+        earlier = A[k]
+        rest = new[k]
+        factor = rest / earlier[k]
         for c in range(k + 1, n):
-            A[n, c] -= factor * A[k, c]
-        A[n, k], A[k, n] = factor, rest if base.is_in[changed[k]] == was_in else -rest
-        pivot -= factor * A[k, n]
-    A[n, n], pivots[n] = pivot, n
+            new[c] -= factor * earlier[c]
+        new[k] = factor
+        earlier[n] = rest if base.is_in[changed[k]] == was_in else -rest
+        pivot -= factor * earlier[n]
+    new[n], pivots[n] = pivot, n
     # The pivot of a point that was out has the size of k(x, x), that of a point that was in of its inverse.
     size = base.flat[own] / DEPENDENT
     return abs(pivot) > LOST * (1.0 / size if was_in else size)
 
 
-@inlined
 def _next_factor(base, changed, n, n_changed, A, pivots):
     """Extend the factors of the first ``n`` changed points by one of the others; False if none will do."""
     for k in range(n, n_changed):
@@ -87,14 +86,13 @@ def _next_factor(base, changed, n, n_changed, A, pivots):
     return False
 
 
-@inlined
 def factorise_changed(base, changed, n_changed, scratch):
     """LU factors of the map from inputs to positions of the changed points; False if singular.
 
     From one event to the next the list of points grows or shrinks by one. The factors of what is the same
     at its head are kept. The points may be put in another order.
     """
-    _, _, A, pivots, _, factored = scratch
+    A, pivots, factored = scratch.A, scratch.pivots, scratch.factored
     # Skip the points whose factors are there already.
     n = 0
     while n < n_changed and factored[n] == changed[n]:
@@ -110,32 +108,10 @@ def factorise_changed(base, changed, n_changed, scratch):
     factored[0] = -1
     for c in range(n_changed):
         for a in range(n_changed):
-            A[a, c] = base.W[changed[c], changed[a]]
+            A[a][c] = base.W[changed[c]][changed[a]]
     return factorise(A, pivots, n_changed)
 
 
-@inlined
-def combine(W, start, changed, weights, n_changed, out):
-    """``out = start + sum_a weights[a] * W[changed[a]]``, four rows at a time."""
-    size = out.shape[0]
-    for i in range(size):
-        out[i] = start[i]
-    # Four rows at a time, so that ``out`` is read and written a quarter as often.
-    a = 0
-    while a + 4 <= n_changed:
-        j_0, j_1, j_2, j_3 = changed[a], changed[a + 1], changed[a + 2], changed[a + 3]
-        w_0, w_1, w_2, w_3 = weights[a], weights[a + 1], weights[a + 2], weights[a + 3]
-        for i in range(size):
-            out[i] += (w_0 * W[j_0, i] + w_1 * W[j_1, i]) + (w_2 * W[j_2, i] + w_3 * W[j_3, i])
-        a += 4
-    while a < n_changed:
-        j, weight = changed[a], weights[a]
-        for i in range(size):
-            out[i] += weight * W[j, i]
-        a += 1
-
-
-@inlined
 def toggle(i, is_in, changed, n_changed):
     """Move point i to its other side. Returns the length of ``changed``, the list of the changed points."""
     is_in[i] = not is_in[i]

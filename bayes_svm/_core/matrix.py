@@ -1,107 +1,177 @@
-"""Compiled passes over a matrix, for which numpy would need a copy or more time."""
+"""Compiled passes over a matrix, for which NumPy would need a copy or more time.
 
-from __future__ import annotations
+A value that is not a number goes into the result, as it would in NumPy.
+"""
 
+import cython
 import numpy as np
 
-from bayes_svm._core.compiled import compiled, compiled_with_arrays
+if not cython.compiled:
+    from bayes_svm._core.arrays import (
+        READ,
+        WRITE,
+        doubles,
+        is_single,
+        length,
+        places,
+        rows,
+        single_rows,
+    )
 
-__all__ = [
-    "add_sparse_product",
-    "block",
-    "largest_sum",
-    "mirror_lower",
-    "smallest_of_rows",
-    "sum_of_rows",
-]
+
+def _gather(matrix, chosen, n, columns, m, out):
+    """The loop of :func:`block`."""
+    for a in range(n):
+        row, target = matrix[chosen[a]], out[a]
+        for c in range(m):
+            target[c] = row[columns[c]]
 
 
-@compiled_with_arrays
-def block(matrix, rows, columns):
-    """``matrix[np.ix_(rows, columns)]``, in a fraction of the time."""
-    out = np.empty((rows.shape[0], columns.shape[0]))
-    # Unsigned numbers cannot count from the end, so the loop does not test for that.
-    columns = columns.astype(np.uint64)
-    for a in range(rows.shape[0]):
-        row = matrix[rows[a]]
-        for c in range(columns.shape[0]):
-            out[a, c] = row[columns[c]]
+def block(matrix, chosen, columns):
+    """``matrix[np.ix_(chosen, columns)]``, in a fraction of the time."""
+    n, m = length(chosen, "rows", 0), length(columns, "columns", 0)
+    height, width = length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    out = np.empty((n, m))
+    keep = []
+    source, target = rows(matrix, "matrix", height, width, READ, keep), rows(out, "out", n, m, WRITE, keep)
+    row, column = places(chosen, "rows", n, 0, height), places(columns, "columns", m, 0, width)
+    with cython.nogil:
+        _gather(source, row, n, column, m, target)
     return out
 
 
-@compiled_with_arrays
-def largest_sum(matrix, rows, weights):
-    """``max(abs(weights) @ abs(matrix[rows]))``."""
-    sums = np.zeros(matrix.shape[1])
-    for a in range(rows.shape[0]):
-        row, weight = matrix[rows[a]], abs(weights[a])
-        for i in range(sums.shape[0]):
+def _add_absolute(matrix, chosen, n, weights, m, sums):
+    """``sums += abs(weights) @ abs(matrix[chosen])``; returns the largest sum."""
+    for a in range(n):
+        row, weight = matrix[chosen[a]], abs(weights[a])
+        for i in range(m):
             sums[i] += weight * abs(row[i])
-    largest = 0.0
-    for i in range(sums.shape[0]):
-        if sums[i] > largest:
-            largest = sums[i]
+    largest: cython.double = 0.0
+    for i in range(m):
+        largest = max(largest, sums[i])
     return largest
 
 
-@compiled
+def largest_sum(matrix, chosen, weights):
+    """``max(abs(weights) @ abs(matrix[chosen]))``."""
+    n, height, width = length(chosen, "rows", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    sums = np.zeros(width)
+    keep = []
+    source, row = rows(matrix, "matrix", height, width, READ, keep), places(chosen, "rows", n, 0, height)
+    weight, target = doubles(weights, "weights", n, READ), doubles(sums, "sums", width, WRITE)
+    with cython.nogil:
+        largest = _add_absolute(source, row, n, weight, width, target)
+    return largest
+
+
+def _mirror(matrix, size):
+    """The loop of :func:`mirror_lower`."""
+    for i in range(size):
+        row = matrix[i]
+        for j in range(i):
+            matrix[j][i] = row[j]
+
+
 def mirror_lower(matrix, size):
     """Copy the lower triangle of the leading block of this size to its upper triangle."""
-    for i in range(size):
-        for j in range(i):
-            matrix[j, i] = matrix[i, j]
+    height, width = length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    n: cython.Py_ssize_t = size
+    if n < 0 or n > min(height, width):
+        raise ValueError(f"size must be from 0 to {min(height, width)}, not {size}")
+    keep = []
+    values = rows(matrix, "matrix", height, width, WRITE, keep)
+    with cython.nogil:
+        _mirror(values, n)
 
 
-@compiled_with_arrays
-def smallest_of_rows(matrix, rows):
-    """``matrix[rows].min(axis=1)``. Four running minima, so that the CPU can overlap the comparisons."""
-    out = np.empty(rows.shape[0])
-    for p in range(rows.shape[0]):
-        row = matrix[rows[p]]
-        n = row.shape[0]
-        a = b = c = d = row[0]
-        for i in range(0, n - 3, 4):
-            a, b = min(row[i], a), min(row[i + 1], b)
-            c, d = min(row[i + 2], c), min(row[i + 3], d)
-        for i in range(n - n % 4, n):
-            a = min(row[i], a)
-        out[p] = min(min(a, b), min(c, d))
+def _smallest(row, n):
+    """Smallest of n numbers. Four running minima, so that the CPU can overlap the comparisons."""
+    a, b, c, d = row[0], row[0], row[0], row[0]
+    for i in range(0, n - 3, 4):
+        a, b = min(row[i], a), min(row[i + 1], b)
+        c, d = min(row[i + 2], c), min(row[i + 3], d)
+    for i in range(n - n % 4, n):
+        a = min(row[i], a)
+    return min(min(a, b), min(c, d))
+
+
+def smallest_of_rows(matrix, chosen):
+    """``matrix[chosen].min(axis=1)``."""
+    n, height, width = length(chosen, "rows", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    if width == 0:
+        raise ValueError("matrix must have a column")
+    out = np.empty(n)
+    keep = []
+    source, row = rows(matrix, "matrix", height, width, READ, keep), places(chosen, "rows", n, 0, height)
+    target = doubles(out, "out", n, WRITE)
+    with cython.nogil:
+        for p in range(n):
+            target[p] = _smallest(source[row[p]], width)
     return out
 
 
-@compiled_with_arrays
-def sum_of_rows(matrix, rows, weights):
-    """``weights @ matrix[rows]``."""
-    out = np.zeros(matrix.shape[1])
+def combine(matrix, start, chosen, weights, n, size, out):
+    """``out = start + sum_a weights[a] * matrix[chosen[a]]``, four rows at a time."""
+    for i in range(size):
+        out[i] = start[i]
     # Four rows at a time, so that ``out`` is read and written a quarter as often.
     a = 0
-    while a + 4 <= rows.shape[0]:
+    while a + 4 <= n:
         row_0, row_1, row_2, row_3 = (
-            matrix[rows[a]],
-            matrix[rows[a + 1]],
-            matrix[rows[a + 2]],
-            matrix[rows[a + 3]],
+            matrix[chosen[a]],
+            matrix[chosen[a + 1]],
+            matrix[chosen[a + 2]],
+            matrix[chosen[a + 3]],
         )
         w_0, w_1, w_2, w_3 = weights[a], weights[a + 1], weights[a + 2], weights[a + 3]
-        for i in range(out.shape[0]):
+        for i in range(size):
             out[i] += (w_0 * row_0[i] + w_1 * row_1[i]) + (w_2 * row_2[i] + w_3 * row_3[i])
         a += 4
-    while a < rows.shape[0]:
-        row, weight = matrix[rows[a]], weights[a]
-        for i in range(out.shape[0]):
+    while a < n:
+        row, weight = matrix[chosen[a]], weights[a]
+        for i in range(size):
             out[i] += weight * row[i]
         a += 1
+
+
+def sum_of_rows(matrix, chosen, weights):
+    """``weights @ matrix[chosen]``."""
+    n, height, width = length(chosen, "rows", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    out = np.zeros(width)
+    keep = []
+    source, row = rows(matrix, "matrix", height, width, READ, keep), places(chosen, "rows", n, 0, height)
+    weight, target = doubles(weights, "weights", n, READ), doubles(out, "out", width, WRITE)
+    with cython.nogil:
+        combine(source, target, row, weight, n, width, target)
     return out
 
 
-@compiled
-def add_sparse_product(out, weights, matrix):
-    """``out += weights @ matrix`` for weights most of which are 0."""
-    for p in range(weights.shape[0]):
+def _add_sparse(out, weights, matrix, n, k, m):
+    """The loop of :func:`add_sparse_product`, for n rows of k weights, and rows of m values."""
+    for p in range(n):
         target = out[p]
-        for u in range(weights.shape[1]):
-            weight = weights[p, u]
+        for u in range(k):
+            weight = weights[p][u]
             if weight != 0.0:
                 row = matrix[u]
-                for i in range(target.shape[0]):
+                for i in range(m):
                     target[i] += weight * row[i]
+
+
+def add_sparse_product(out, weights, matrix):
+    """``out += weights @ matrix`` for weights most of which are 0, all in single or all in double precision."""
+    n, k, m = length(weights, "weights", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    keep = []
+    if is_single(out):
+        target_f, weight_f = (
+            single_rows(out, "out", n, m, WRITE, keep),
+            single_rows(weights, "weights", n, k, READ, keep),
+        )
+        row_f = single_rows(matrix, "matrix", k, m, READ, keep)
+        with cython.nogil:
+            _add_sparse(target_f, weight_f, row_f, n, k, m)
+    else:
+        target, weight = rows(out, "out", n, m, WRITE, keep), rows(weights, "weights", n, k, READ, keep)
+        row = rows(matrix, "matrix", k, m, READ, keep)
+        with cython.nogil:
+            _add_sparse(target, weight, row, n, k, m)

@@ -1,13 +1,11 @@
 """The primal value as a function of the intercept: its minimum, and its distance from the dual value."""
 
-from __future__ import annotations
+import cython
 
-from bayes_svm._core.compiled import compiled
+if not cython.compiled:
+    from bayes_svm._core.arrays import READ, doubles, length
 
-__all__ = ["best_intercept", "duality_gap", "sensitivity", "weighted_quantile"]
 
-
-@compiled
 def weighted_quantile(position, weight, n, level):
     """Smallest of the first ``n`` positions up to which the weights add up to ``level``; reorders both."""
     # Quickselect: split at a pivot, go on with the side that holds the level.
@@ -41,8 +39,7 @@ def weighted_quantile(position, weight, n, level):
     return position[start]
 
 
-@compiled
-def best_intercept(label, bound, gradient, low, high, position, weight):
+def best_intercept(n, label, bound, gradient, low, high, position, weight):
     """The intercept that minimises F, a piecewise linear function with a kink at each ``-gradient``.
 
     The slope starts at minus the sum of the positive points' bounds, and rises by a point's bound at its
@@ -50,7 +47,7 @@ def best_intercept(label, bound, gradient, low, high, position, weight):
     """
     # Only the kinks between these are searched; the bounds of those below are taken off the level first.
     level, inside = 0.0, 0
-    for k in range(label.shape[0]):
+    for k in range(n):
         if label[k] > 0.0:
             level += bound[k]
         kink = -gradient[k]
@@ -62,15 +59,14 @@ def best_intercept(label, bound, gradient, low, high, position, weight):
     return weighted_quantile(position, weight, inside, level)
 
 
-@compiled
-def duality_gap(label, bound, coefficients, residual, shift):
+def gap_of(n, label, bound, coefficients, residual, shift):
     """Primal minus dual value where ``residual + shift`` is ``f - label``; each point's term is at least 0.
 
     The other functions of a gap work on the whole objectives, or on changes along a path. Here, term by
     term, a gap far smaller than the objectives keeps its digits.
     """
     even, odd = 0.0, 0.0
-    for k in range(label.shape[0]):
+    for k in range(n):
         own = residual[k] + shift
         end = 0.0 if label[k] * own > 0.0 else label[k] * bound[k]
         term = own * (coefficients[k] - end)
@@ -82,17 +78,32 @@ def duality_gap(label, bound, coefficients, residual, shift):
     return even + odd
 
 
-@compiled
-def sensitivity(label, bound, coefficients, residual, shift, error):
+def sensitivity_of(n, label, bound, coefficients, residual, shift, error):
     """Bound of the change of the gap per unit of error in each residual.
 
     A point within ``error`` of its kink may be on either side of it, and counts with its whole bound.
     """
     total = 0.0
-    for k in range(label.shape[0]):
+    for k in range(n):
         margin, alpha = label[k] * (residual[k] + shift), label[k] * coefficients[k]
         if abs(margin) <= error:
             total += bound[k]
         else:
             total += alpha if margin > 0.0 else bound[k] - alpha
     return total
+
+
+def duality_gap(label, bound, coefficients, residual, shift):
+    """Primal minus dual value of coefficients whose decision values are ``label + residual + shift``."""
+    n = length(label, "label", 0)
+    labels, bounds = doubles(label, "label", n, READ), doubles(bound, "bound", n, READ)
+    beta, left = doubles(coefficients, "coefficients", n, READ), doubles(residual, "residual", n, READ)
+    return gap_of(n, labels, bounds, beta, left, shift)
+
+
+def sensitivity(label, bound, coefficients, residual, shift, error):
+    """Bound of the change of :func:`duality_gap` per unit of error in each residual."""
+    n = length(label, "label", 0)
+    labels, bounds = doubles(label, "label", n, READ), doubles(bound, "bound", n, READ)
+    beta, left = doubles(coefficients, "coefficients", n, READ), doubles(residual, "residual", n, READ)
+    return sensitivity_of(n, labels, bounds, beta, left, shift, error)

@@ -24,8 +24,12 @@ __all__ = [
     "TOO_MANY_CHANGES",
     "TOO_MANY_EVENTS",
     "Base",
+    "BaseState",
+    "Ends",
     "Motion",
+    "Moves",
     "Numbers",
+    "Room",
     "Scratch",
     "State",
 ]
@@ -67,6 +71,11 @@ class Base(NamedTuple):
     lower: Array
     upper: Array
     flat: Array
+
+    @property
+    def m(self) -> int:
+        """Number of points."""
+        return len(self.is_in)
 
 
 class Motion(NamedTuple):
@@ -152,3 +161,121 @@ class Scratch(NamedTuple):
     pivots: Numbers
     weights: Array
     factored: Numbers
+
+    @property
+    def capacity(self) -> int:
+        """Number of points that may change sides."""
+        return len(self.weights)
+
+
+class Moves(NamedTuple):
+    """The paths of one batch, each of which removes the members of one case.
+
+    Attributes
+    ----------
+    start : array of shape (n_paths + 1,)
+        Path p removes the members ``start[p]`` to ``start[p + 1] - 1``.
+    rows : array of shape (n_members,)
+        Tableau row of each member, -1 for one that the tableau does not cover.
+    change : array of shape (n_members,)
+        Change of the member's beta over the whole path, at the perturbed targets.
+    exact_change : array of shape (n_members,)
+        The same at the exact targets.
+    keeps : array of shape (n_members,)
+        Whether the member keeps a part of its bound.
+    stays : array of shape (n_members,)
+        Whether its beta is within that part already. Then beta is not moved, but its bound is.
+    bound : array of shape (n_members,)
+        The bound of beta that the member keeps, with the sign of its label.
+    directions : array of shape (n_paths, m + 1)
+        Rates of the positions due to the members that are at a bound.
+    watched : array of shape (n_paths,)
+        Tableau row of the point of which only the sign is wanted, -1 where the value is wanted.
+    signs : array of shape (n_paths,)
+        Label of each path's first member.
+    steepest : array of shape (n_paths,)
+        As in :class:`Motion`.
+    """
+
+    start: Numbers
+    rows: Numbers
+    change: Array
+    exact_change: Array
+    keeps: Mask
+    stays: Mask
+    bound: Array
+    directions: Array
+    watched: Numbers
+    signs: Array
+    steepest: Array
+
+    @property
+    def n_paths(self) -> int:
+        """Number of paths."""
+        return len(self.watched)
+
+
+class BaseState(NamedTuple):
+    """The state that all paths start from.
+
+    Attributes
+    ----------
+    position, low, high : arrays of shape (m,)
+        Positions at the perturbed targets, and the ends of their intervals.
+    at_upper : array of shape (m,)
+        Whether a point that is out is at its upper bound.
+    exact_beta, exact_residual : arrays of shape (m,)
+        Coefficients and residuals at the exact targets.
+    """
+
+    position: Array
+    low: Array
+    high: Array
+    at_upper: Mask
+    exact_beta: Array
+    exact_residual: Array
+
+
+class Ends(NamedTuple):
+    """Where the paths of one batch ended, at the exact targets.
+
+    Attributes
+    ----------
+    changes : array of shape (n_paths, m)
+        Changes of beta.
+    intercepts : array of shape (n_paths,)
+        Changes of the intercept.
+    times : array of shape (n_paths,)
+        The time reached: 1 for a whole path.
+    events : array of shape (n_paths,)
+        Numbers of events.
+    outcomes : array of shape (n_paths,)
+        How each path ended: ``DONE``, ``SETTLED``, or why it could not go on.
+    kkt : array of shape (n_paths,)
+        Largest residual on the wrong side among the tableau's rows.
+    """
+
+    changes: Array
+    intercepts: Array
+    times: Array
+    events: Numbers
+    outcomes: Numbers
+    kkt: Array
+
+
+class Room(NamedTuple):
+    """Memory that the paths use one after the other, beside their ``Scratch``.
+
+    Attributes
+    ----------
+    goal : array of shape (m + 1,)
+        As in :class:`Motion`; zeros before and after each path.
+    drift : array of shape (m,)
+        Zeros: the targets do not move.
+    direction : array of shape (m + 1,)
+        Change of the positions of the base over a path.
+    """
+
+    goal: Array
+    drift: Array
+    direction: Array

@@ -5,54 +5,89 @@ The problem is the signed dual of :mod:`bayes_svm.dual.problem`: minimise
 The working set is that of Fan, Chen and Lin (JMLR 2005), as in LIBSVM.
 """
 
-from __future__ import annotations
+import cython
 
-import numpy as np
+if not cython.compiled:
+    from math import inf as INFINITY
 
-from bayes_svm._core.compiled import compiled, inlined
-
-__all__ = ["FLAT", "move_pairs"]
-
-# A direction with a curvature below this counts as flat, and is given this one: LIBSVM's TAU.
-FLAT = 1e-12
+    from bayes_svm._core.arrays import READ, WRITE, doubles, length, numbers, placed_rows
+    from bayes_svm._core.pair_records import FLAT, Iterate
 
 
-@inlined
-def _working_pair(rows, place, diagonal, gradient, beta, lower, upper):
-    """Pair (i, j) to move along (+1, -1), and the largest violation of optimality of any pair."""
+def working_pair(at):
+    """Pair (i, j) to move along (+1, -1), and the ends of the interval that the best intercept lies in.
+
+    If no pair can move to an advantage, the second point is -1. The largest violation of optimality by any
+    pair is the second end minus the first.
+    """
+    beta, gradient, diagonal = at.beta, at.gradient, at.diagonal
     # The first point is the one that can rise and has the steepest gradient.
-    n = beta.shape[0]
-    first, steepest = -1, -np.inf
-    for k in range(n):
-        if beta[k] < upper[k] and -gradient[k] > steepest:
-            first, steepest = k, -gradient[k]
-    second, best_gain, flattest = -1, 0.0, np.inf
+    first: cython.Py_ssize_t = -1
+    second: cython.Py_ssize_t = -1
+    high, low, best_gain = -INFINITY, INFINITY, 0.0
+    for k in range(at.n):
+        if beta[k] < at.upper[k] and -gradient[k] > high:
+            first, high = k, -gradient[k]
     if first < 0:
-        return -1, -1, 0.0
+        return first, second, low, high
     # The second point can fall, and gains most together with the first.
-    row = rows[place[first]]
-    own = diagonal[first]
-    for k in range(n):
-        if beta[k] > lower[k]:
-            slope = steepest + gradient[k]
-            if -gradient[k] < flattest:
-                flattest = -gradient[k]
-            if slope > 0:
-                curvature = own + diagonal[k] - 2.0 * row[k]
-                gain = slope * slope / max(curvature, FLAT)
+    row, own = at.rows[first], diagonal[first]
+    for k in range(at.n):
+        if beta[k] > at.lower[k]:
+            slope = high + gradient[k]
+            if -gradient[k] < low:
+                low = -gradient[k]
+            if slope > 0.0:
+                gain = slope * slope / max(own + diagonal[k] - 2.0 * row[k], FLAT)
                 if gain > best_gain:
                     second, best_gain = k, gain
-    if second < 0:
-        return -1, -1, 0.0
-    return first, second, steepest - flattest
+    return first, second, low, high
 
 
-@compiled
+def move_pair(at, i, j):
+    """Raise beta[i] and lower beta[j] by the best amount; returns the gain of the dual value and the amount."""
+    beta, gradient, lower, upper = at.beta, at.gradient, at.lower, at.upper
+    # The best amount without bounds is the slope over the curvature.
+    row_i, row_j = at.rows[i], at.rows[j]
+    curvature = max(at.diagonal[i] + at.diagonal[j] - 2.0 * row_i[j], FLAT)
+    slope = gradient[j] - gradient[i]
+    amount = slope / curvature
+    # A move that ends at a bound assigns the bound, so that the point is there exactly.
+    if amount >= upper[i] - beta[i] or amount >= beta[j] - lower[j]:
+        if upper[i] - beta[i] <= beta[j] - lower[j]:
+            amount = upper[i] - beta[i]
+            beta[j] -= amount
+            beta[i] = upper[i]
+        else:
+            amount = beta[j] - lower[j]
+            beta[i] += amount
+            beta[j] = lower[j]
+    else:
+        beta[i] += amount
+        beta[j] -= amount
+    # All gradients follow the two coefficients.
+    for k in range(at.n):
+        gradient[k] += amount * (row_i[k] - row_j[k])
+    return amount * (slope - 0.5 * amount * curvature), amount
+
+
 def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, max_steps):
     """Move pairs until no pair violates optimality by more than ``tolerance``.
 
-    ``beta`` and ``gradient = K beta - q`` are updated in place. ``rows[place[i]]`` is row i of K; only the
-    rows of points whose bounds differ are read.
+    ``beta`` and ``gradient = K beta - q`` are updated in place.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n)
+        Rows of K.
+    place : array of int of shape (n,)
+        ``rows[place[i]]`` is row i of K. Only the rows of points whose bounds differ are read.
+    diagonal, beta, gradient, lower, upper : arrays of shape (n,)
+        Diagonal of K, coefficients, their gradient and their bounds.
+    tolerance : float
+        Violation at which to stop.
+    max_steps : int
+        Limit on the number of moves.
 
     Returns
     -------
@@ -61,30 +96,29 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
     steps : int
         The moves that were made.
     """
-    n = beta.shape[0]
-    for step in range(max_steps):
-        i, j, violation = _working_pair(rows, place, diagonal, gradient, beta, lower, upper)
-        if i < 0 or violation <= tolerance:
-            return violation, step
-        # The best amount without bounds is the slope over the curvature.
-        row_i, row_j = rows[place[i]], rows[place[j]]
-        curvature = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], FLAT)
-        amount = (gradient[j] - gradient[i]) / curvature
-        # A move that ends at a bound assigns the bound, so that the point is there exactly.
-        if amount >= upper[i] - beta[i] or amount >= beta[j] - lower[j]:
-            if upper[i] - beta[i] <= beta[j] - lower[j]:
-                amount = upper[i] - beta[i]
-                beta[j] -= amount
-                beta[i] = upper[i]
-            else:
-                amount = beta[j] - lower[j]
-                beta[i] += amount
-                beta[j] = lower[j]
-        else:
-            beta[i] += amount
-            beta[j] -= amount
-        # All gradients follow the two coefficients.
-        for k in range(n):
-            gradient[k] += amount * (row_i[k] - row_j[k])
-    i, j, violation = _working_pair(rows, place, diagonal, gradient, beta, lower, upper)
-    return violation, max_steps
+    keep = []
+    n = length(beta, "beta", 0)
+    at = Iterate(
+        placed_rows(rows, place, n, keep),
+        doubles(diagonal, "diagonal", n, READ),
+        doubles(beta, "beta", n, WRITE),
+        doubles(gradient, "gradient", n, WRITE),
+        doubles(lower, "lower", n, READ),
+        doubles(upper, "upper", n, READ),
+        n,
+    )
+    where = numbers(place, "place", n, READ)
+    for i in range(n):
+        if where[i] < 0 and not (at.beta[i] == at.lower[i] and at.beta[i] == at.upper[i]):
+            raise ValueError(f"point {i} can move, and place has no row for it")
+    enough: cython.double = tolerance
+    limit: cython.Py_ssize_t = max_steps
+    steps: cython.Py_ssize_t = 0
+    with cython.nogil:
+        i, j, low, high = working_pair(at)
+        while j >= 0 and high - low > enough and steps < limit:
+            move_pair(at, i, j)
+            steps += 1
+            i, j, low, high = working_pair(at)
+        violation = high - low if j >= 0 else 0.0
+    return violation, steps

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from bayes_svm._core.certify import (
+from bayes_svm._core.certify import check_each, solve_each
+from bayes_svm._core.pair_records import (
     CHECKED,
     PROVEN,
     UNPROVEN,
     Rules,
     SignsFound,
-    check_each,
-    solve_each,
+    Whole,
+    Work,
 )
-from bayes_svm._core.descend import Whole, Work
 from bayes_svm._core.primal import duality_gap, sensitivity
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import EPSILON, DualSolution

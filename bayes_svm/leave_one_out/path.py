@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from joblib import delayed
 
-from bayes_svm._core.records import State
+from bayes_svm._core.records import Ends, Moves, Room, State
 from bayes_svm._core.removals import Removals
-from bayes_svm._core.shrink import Ends, Moves, Room, shrink_each
+from bayes_svm._core.shrink import shrink_each
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.dual.tableau import columns_outside
 from bayes_svm.dual.tableau_path import scratch

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._core.optimality import Tolerance
-from bayes_svm._core.records import Base
-from bayes_svm._core.shrink import BaseState
+from bayes_svm._core.check_records import Tolerance
+from bayes_svm._core.records import Base, BaseState
 from bayes_svm.dual.polish import margin_targets
 from bayes_svm.dual.problem import AT_BOUND
 from bayes_svm.dual.solution import DualSolution, pinning_points

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayes_svm._core.check_records import Measured, Points
 from bayes_svm._core.matrix import add_sparse_product
-from bayes_svm._core.optimality import Measured, Points, check_ends, check_moved
-from bayes_svm._core.records import DONE, SETTLED
+from bayes_svm._core.optimality import check_ends, check_moved
+from bayes_svm._core.records import DONE, SETTLED, Ends, Moves
 from bayes_svm._core.removals import Removals
-from bayes_svm._core.shrink import Ends, Moves
 from bayes_svm.dual.solution import EPSILON, EXACT_GAP, ROUNDING_FACTOR, TINY, UNIQUE
 from bayes_svm.leave_one_out.outcomes import Outcomes, Remainders
 from bayes_svm.leave_one_out.start import Origin, SharedTableau
@@ -284,9 +284,7 @@ def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> Non
     left = batch.removals.take(paths)
     bounds = np.tile(problem.bound, (len(paths), 1))
     bounds[left.case, left.points] = left.rest
-    kkt, gap, scale, low, high = (np.empty(len(paths)) for _ in range(5))
-    free = np.zeros(len(paths), dtype=np.bool_)
-    check_ends(beta, values, problem.label, bounds, origin.tolerance, kkt, gap, scale, free, low, high)
+    kkt, gap, scale, free, low, high = check_ends(beta, values, problem.label, bounds, origin.tolerance)
     dual = np.abs(beta @ problem.label - 0.5 * np.einsum("pi,pi->p", beta, values))
     good = np.flatnonzero(_optimal(origin, kkt, np.minimum(gap, 1.0) * dual, dual, scale))
     left, paths, values = left.take(good), paths[good], values[good]

@@ -1,0 +1,32 @@
+from libc.math cimport INFINITY
+
+from bayes_svm._core.arrays cimport READ, WRITE, doubles, flags, length, places, rows, starts
+from bayes_svm._core.check_records cimport Checked, Measured, Points, Removals, Tolerance
+from bayes_svm._core.records cimport NEVER
+
+cdef double slack_of(Tolerance tolerance, double bound, double largest_beta) noexcept nogil
+cdef void _check_end(
+    Py_ssize_t n,
+    double* beta,
+    double* values,
+    double* label,
+    double* bounds,
+    Tolerance tolerance,
+    Py_ssize_t p,
+    Checked found,
+) noexcept nogil
+cdef void _check_moved(
+    Points points,
+    Removals removals,
+    Py_ssize_t p,
+    double* delta,
+    double* moved,
+    double shift,
+    Tolerance tolerance,
+    Measured measured,
+) noexcept nogil
+cdef Tolerance tolerance_of(object tolerance) except *
+cdef Points points_of(object points, Py_ssize_t n) except *
+cdef Removals removals_of(object removals, Py_ssize_t n_paths, Py_ssize_t n) except *
+cdef Measured measured_of(object measured, Py_ssize_t n_paths) except *
+cdef Checked checked_of(object checked, Py_ssize_t n_paths) except *

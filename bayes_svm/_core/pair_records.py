@@ -1,0 +1,252 @@
+"""What the loops over pairs of points read and write: the problem, the iterate, and what is proven."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bayes_svm._core.records import Numbers
+from bayes_svm.utils.types import Array
+
+__all__ = [
+    "CHECKED",
+    "FLAT",
+    "PROVEN",
+    "UNPROVEN",
+    "Bounds",
+    "Iterate",
+    "Pairs",
+    "Rules",
+    "SignsFound",
+    "Whole",
+    "Work",
+]
+
+# A direction with a curvature below this counts as flat, and is given this one: LIBSVM's TAU.
+FLAT = 1e-12
+# How a case ended: with no proof, with a proof by the sufficiency check alone, or with a proof by the solver.
+UNPROVEN, CHECKED, PROVEN = 0, 1, 2
+
+
+class Iterate(NamedTuple):
+    """Coefficients on their way to the optimum, and the problem as far as moves of pairs need it.
+
+    Attributes
+    ----------
+    rows : array of shape (n, n)
+        Kernel matrix; only the rows of points whose bounds differ are read.
+    diagonal : array of shape (n,)
+        Its diagonal.
+    beta, gradient : array of shape (n,)
+        Coefficients, and ``K beta - q``.
+    lower, upper : array of shape (n,)
+        Bounds of beta.
+    n : int
+        Number of points.
+    """
+
+    rows: Array
+    diagonal: Array
+    beta: Array
+    gradient: Array
+    lower: Array
+    upper: Array
+    n: int
+
+
+class Whole(NamedTuple):
+    """The solved whole problem, read-only. Its coefficients are within their bounds.
+
+    Attributes
+    ----------
+    K : array of shape (n, n)
+        Kernel matrix.
+    diagonal, label, bound, beta : arrays of shape (n,)
+        Diagonal of K, label, upper bound of alpha, and signed coefficient of each point.
+    gradient : array of shape (n,)
+        ``K beta - label``.
+    intercept : float
+        Intercept of the decision function.
+    dual : float
+        Value of the dual objective.
+    gap : float
+        Primal minus dual value.
+    largest : float
+        Largest absolute kernel value.
+    size : float
+        Bound of the absolute residuals.
+    rounding : float
+        Bound of the rounding error of each component of the gradient.
+    gap_rounding : float
+        Bound of the rounding error of the gap.
+    """
+
+    K: Array
+    diagonal: Array
+    label: Array
+    bound: Array
+    beta: Array
+    gradient: Array
+    intercept: float
+    dual: float
+    gap: float
+    largest: float
+    size: float
+    rounding: float
+    gap_rounding: float
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return len(self.label)
+
+
+class Work(NamedTuple):
+    """Arrays of shape (n,) that the cases use one after the other.
+
+    Attributes
+    ----------
+    beta, gradient : array
+        The iterate, and ``K beta - label``.
+    lower, upper, bound : array
+        Bounds of beta, and upper bounds of alpha.
+    gamma : array
+        Coefficients of the bound H.
+    slope : array
+        ``kbar gamma - label``.
+    curvature, inverse : array
+        ``kbar(x, x)``, and one over it.
+    score : array
+        What a step along each coordinate gains.
+    position, weight : array
+        Kinks of the primal value as a function of the intercept, and the rises of its slope there.
+    """
+
+    beta: Array
+    gradient: Array
+    lower: Array
+    upper: Array
+    bound: Array
+    gamma: Array
+    slope: Array
+    curvature: Array
+    inverse: Array
+    score: Array
+    position: Array
+    weight: Array
+
+
+class Pairs(NamedTuple):
+    """The descent so far.
+
+    Attributes
+    ----------
+    first, second : int
+        The next pair to move along (+1, -1).
+    low, high : float
+        Ends of the interval in which the best intercept lies.
+    G : float
+        Dual value of the iterate, relative to that of the whole problem.
+    moves : int
+        Number of moves of pairs.
+    length : float
+        Sum of the lengths of the moves.
+    columns : int
+        Number of kernel columns used.
+    """
+
+    first: int
+    second: int
+    low: float
+    high: float
+    G: float
+    moves: int
+    length: float
+    columns: int
+
+
+class Rules(NamedTuple):
+    """When to stop.
+
+    Attributes
+    ----------
+    proof : bool
+        Whether a proof of the sign may end a case.
+    trial : bool
+        Whether to find out if the moves of pairs alone would have been faster.
+    tolerance : float
+        Violation of optimality at which the moves of pairs stop.
+    max_steps : int
+        Limit on the moves of pairs.
+    """
+
+    proof: bool
+    trial: bool
+    tolerance: float
+    max_steps: int
+
+
+class Bounds(NamedTuple):
+    """F and H so far, relative to the dual value of the whole problem.
+
+    Attributes
+    ----------
+    F : float
+        Least primal value.
+    value : float
+        Decision value at the point, of the machine that has F.
+    allowance : float
+        Rounding error of ``H - F`` without that of the steps of H.
+    H : float
+        Dual value under the condition that the decision value is 0.
+    ascents : int
+        Number of steps of H.
+    length : float
+        Sum of the lengths of these steps.
+    columns : int
+        Number of kernel columns that they used.
+    """
+
+    F: float
+    value: float
+    allowance: float
+    H: float
+    ascents: int
+    length: float
+    columns: int
+
+
+class SignsFound(NamedTuple):
+    """Signs of decision values at points left out, one entry for each case.
+
+    The sign of a value is the answer. The value itself is that of the machine at which the solver stopped,
+    and exact only where the coefficients do not change. Nothing is kept from one case to the next.
+
+    Attributes
+    ----------
+    values : array of shape (n_cases,)
+        Decision values.
+    outcomes : array of shape (n_cases,)
+        ``UNPROVEN``, ``CHECKED`` or ``PROVEN``.
+    violation : array of shape (n_cases,)
+        Violation of optimality where the solver stopped; 0 where nothing was solved.
+    gap : array of shape (n_cases,)
+        Relative duality gap there; 0 where nothing was solved.
+    columns : array of shape (n_cases,)
+        Number of kernel columns used: one for the check, one for each step of the bound, two for each pair.
+        Those of the step before are not counted again.
+    steps : array of shape (n_cases,)
+        Moves of pairs and steps of the bound.
+    effort : array of shape (n_cases,)
+        Work, in moves of a pair.
+    rival : array of shape (n_cases,)
+        Work of the moves of pairs alone, where that was tried.
+    """
+
+    values: Array
+    outcomes: Numbers
+    violation: Array
+    gap: Array
+    columns: Numbers
+    steps: Numbers
+    effort: Array
+    rival: Array

@@ -1,0 +1,41 @@
+from libc.math cimport NAN
+
+from bayes_svm._core.arrays cimport WRITE
+from bayes_svm._core.changed_points cimport factorise_changed, solve_factorised, toggle
+from bayes_svm._core.follow cimport follow_path
+from bayes_svm._core.matrix cimport combine
+from bayes_svm._core.records cimport NEVER, SETTLED, Base, BaseState, Ends, Motion, Moves, Room, Scratch, State
+from bayes_svm._core.structs cimport base_of, base_state_of, ends_of, moves_of, room_of, scratch_of, state_of
+
+cdef void _exchange_bounds(Base base, Moves moves, Py_ssize_t p) noexcept nogil
+cdef Py_ssize_t _begin(
+    Base base, Moves moves, Py_ssize_t p, BaseState start, State state, double* goal
+) noexcept nogil
+cdef void _flips(Base base, BaseState start, State state, double* direction) noexcept nogil
+cdef double _exact_change(
+    Base base,
+    Moves moves,
+    Py_ssize_t p,
+    double time,
+    BaseState start,
+    State state,
+    Py_ssize_t n_changed,
+    Py_ssize_t n_events,
+    double* direction,
+    Scratch scratch,
+    double* change,
+) noexcept nogil
+cdef double _wrong_side(Py_ssize_t m, State state, double* residual) noexcept nogil
+cdef double _kept_parts(Moves moves, Py_ssize_t p, double* residual) noexcept nogil
+cdef void _shrink(
+    Base base,
+    Moves moves,
+    Py_ssize_t p,
+    BaseState start,
+    Py_ssize_t max_events,
+    double margin,
+    State state,
+    Scratch scratch,
+    Room room,
+    Ends ends,
+) noexcept nogil
