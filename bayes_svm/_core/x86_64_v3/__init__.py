@@ -1,0 +1,1 @@
+"""The compiled loops once more, for newer CPUs: ``bayes_svm._core`` chooses."""
