@@ -112,6 +112,7 @@ def ascend(whole, point, work):
         step = min(max(-slope[k] * inverse[k], lower[k] - gamma[k]), upper[k] - gamma[k])
         score[k] = -step * (slope[k] + 0.5 * step * curvature[k])
     at = largest_at(whole.n, score)
+    assert 0 <= at < whole.n
     # Take that step.
     end = min(max(gamma[at] - slope[at] * inverse[at], lower[at]), upper[at])
     step = end - gamma[at]

@@ -184,6 +184,7 @@ def follow_path(base, motion, state, n_changed, end, max_events, scratch):
             if wait >= remaining:
                 return n_changed, events, DONE if _is_finite(m, state) else NO_WAY_ON, end
         # The point of the event changes sides.
+        assert 0 <= point < m
         events += 1
         if state.is_in[point]:
             n_changed = _put_out(point, scratch.rate[point] > 0.0, state, n_changed)

@@ -47,6 +47,8 @@ def working_pair(at):
 def move_pair(at, i, j):
     """Raise beta[i] and lower beta[j] by the best amount; returns the gain of G and the amount."""
     beta, gradient, lower, upper = at.beta, at.gradient, at.lower, at.upper
+    assert 0 <= i < at.n
+    assert 0 <= j < at.n
     # The best amount without bounds is the slope over the curvature.
     row_i, row_j = at.rows[i], at.rows[j]
     curvature = max(at.diagonal[i] + at.diagonal[j] - 2.0 * row_i[j], FLAT)
