@@ -1,8 +1,8 @@
 """How the package is built: by meson-python, with what is missing brought along.
 
 * Where no C compiler is found, the one in the package ziglang compiles the loops.
-* An editable install compiles at import what has changed. pip removes the environment that it builds in, so that
-  the tools stay in an environment of their own, in ``build/``.
+* An editable install compiles at import what has changed. pip removes the environment that it builds in, so
+  that the tools are in one of their own that stays, in ``build/``.
 """
 
 import json
@@ -34,7 +34,8 @@ def _has_compiler():
     if "CC" in os.environ or any(map(shutil.which, ("cc", "gcc", "clang", "clang-cl", "cl"))):
         return True
     # Visual Studio is not on PATH: it has a program that finds it.
-    vswhere = Path(os.environ.get("ProgramFiles(x86)", ""), "Microsoft Visual Studio/Installer/vswhere.exe")
+    programs = os.environ.get("PROGRAMFILES(X86)", "")
+    vswhere = Path(programs, "Microsoft Visual Studio", "Installer", "vswhere.exe")
     if os.name != "nt" or not vswhere.is_file():
         return False
     compiler = "Microsoft.VisualStudio.Component.VC.Tools.x86.x64"
@@ -47,8 +48,8 @@ def _compiler(python, cache):
     if _has_compiler():
         return {}
     print(
-        "bayes-svm: no C compiler was found (cc, gcc, clang, cl), and the environment variable CC names none. "
-        "The loops are compiled by the one in the package ziglang, which takes a few minutes.",
+        "bayes-svm: there is no C compiler (cc, gcc, clang, cl), and the environment variable CC names none. "
+        "The one in the package ziglang compiles the loops, which takes a few minutes.",
         file=sys.stderr,
         flush=True,
     )
