@@ -48,6 +48,8 @@ def _chosen() -> str:
             f"not {forced!r}"
         )
     if forced == "python":
+        if find_spec("cython") is None:
+            raise ImportError("BAYES_SVM_CORE is 'python', which needs Cython: run `pip install cython`")
         return forced
     if not _file("baseline", "cpu"):
         raise ImportError(

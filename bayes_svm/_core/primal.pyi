@@ -1,0 +1,6 @@
+from bayes_svm.utils.types import Array
+
+def duality_gap(label: Array, bound: Array, coefficients: Array, residual: Array, shift: float) -> float: ...
+def sensitivity(
+    label: Array, bound: Array, coefficients: Array, residual: Array, shift: float, error: float
+) -> float: ...

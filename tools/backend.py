@@ -1,0 +1,97 @@
+"""How the package is built: by meson-python, with what is missing brought along.
+
+* Where no C compiler is found, the one in the package ziglang compiles the loops.
+* An editable install compiles at import what has changed. pip removes the environment that it builds in, so
+  that the tools are in one of their own that stays, in ``build/``.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import venv
+from pathlib import Path
+
+import mesonpy
+from mesonpy import build_sdist, get_requires_for_build_sdist
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+]
+
+
+def _has_compiler():
+    """Whether there is a C compiler that meson would find."""
+    if "CC" in os.environ or any(map(shutil.which, ("cc", "gcc", "clang", "clang-cl", "cl"))):
+        return True
+    # Visual Studio is not on PATH: it has a program that finds it.
+    programs = os.environ.get("PROGRAMFILES(X86)", "")
+    vswhere = Path(programs, "Microsoft Visual Studio", "Installer", "vswhere.exe")
+    if os.name != "nt" or not vswhere.is_file():
+        return False
+    compiler = "Microsoft.VisualStudio.Component.VC.Tools.x86.x64"
+    command = [vswhere, "-latest", "-products", "*", "-requires", compiler, "-property", "installationPath"]
+    return bool(subprocess.run(command, capture_output=True, check=False).stdout.strip())
+
+
+def _compiler(python, cache):
+    """Environment variables that make zig the compiler, where there is no other."""
+    if _has_compiler():
+        return {}
+    print(
+        "bayes-svm: there is no C compiler (cc, gcc, clang, cl), and the environment variable CC names none. "
+        "The one in the package ziglang compiles the loops, which takes a few minutes.",
+        file=sys.stderr,
+        flush=True,
+    )
+    join = subprocess.list2cmdline if os.name == "nt" else shlex.join
+    cc, ar = (join([str(python), "-m", "ziglang", tool]) for tool in ("cc", "ar"))
+    return {"CC": cc, "AR": ar, "ZIG_GLOBAL_CACHE_DIR": str(cache)}
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    """What meson-python asks for, and a compiler if there is none."""
+    needed = mesonpy.get_requires_for_build_wheel(config_settings)
+    return needed if _has_compiler() else [*needed, "ziglang"]
+
+
+def get_requires_for_build_editable(config_settings=None):
+    """Nothing: the tools of an editable install are in an environment of their own."""
+    return []
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    """Build a wheel."""
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ.update(_compiler(sys.executable, cache))
+        return mesonpy.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """Build the wheel of an editable install, by tools that stay where they are."""
+    tools = Path("build", f"tools-{sys.implementation.cache_tag}").absolute()
+    programs = tools / ("Scripts" if os.name == "nt" else "bin")
+    python = programs / "python"
+    requires = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    # PYTHONPATH is how pip shows its own environment, which will be gone.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["PATH"] = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
+    environment |= _compiler(python, tools / "zig-cache")
+    venv.create(tools, with_pip=True)
+    wanted = [*requires, "ninja", *([] if _has_compiler() else ["ziglang"])]
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], env=environment, check=True)
+    code = "import json, mesonpy, sys; mesonpy.build_editable(sys.argv[1], json.loads(sys.argv[2]))"
+    with tempfile.TemporaryDirectory(dir=wheel_directory) as folder:
+        command = [python, "-c", code, folder, json.dumps(config_settings or {})]
+        subprocess.run(command, env=environment, check=True)
+        (wheel,) = Path(folder).glob("*.whl")
+        return wheel.rename(Path(wheel_directory, wheel.name)).name
