@@ -12,7 +12,6 @@ from scipy.linalg import blas, eigh, lapack, qr
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.kernel import Kernel
-from bayes_svm.leave_one_out.order import content_rank
 from bayes_svm.probability.curvature import SHARPNESS, hinge_curvature
 from bayes_svm.probability.eigensystem import INDEFINITE, Eigensystem, is_definite
 from bayes_svm.utils.memory import require_bytes
@@ -276,7 +275,7 @@ def posterior_of(
         How sharply: see there.
     max_rows : int, optional
         Largest number of active points. If there are more, this many are kept, evenly spaced in the order of
-        :func:`~bayes_svm.leave_one_out.order.content_rank`. The variance of such a sketch is larger.
+        :attr:`~bayes_svm.dual.machine.Machine.content_rank`. The variance of such a sketch is larger.
     bound : array of shape (n_points,), optional
         Part of each point's upper bound that counts; all of it by default.
 
@@ -294,7 +293,7 @@ def posterior_of(
     first_row[problem.group[rows]] = rows
     if max_rows is not None and len(active) > max_rows:
         # Choose by the content of the points: the order of the rows must not change the result.
-        rank = content_rank(machine)[machine.row_of[first_row[active]]]
+        rank = machine.content_rank[machine.row_of[first_row[active]]]
         active = active[np.argsort(rank, kind="stable")]
         active = np.sort(active[np.linspace(0, len(active) - 1, max_rows).round().astype(np.intp)])
     numbers = first_row[active]

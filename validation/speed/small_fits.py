@@ -48,7 +48,7 @@ STEPS = {
     "SVCParameters._machine": "data checked",
     "first_occurrences": "equal rows merged",
     "KernelMatrix.__init__": "kernel matrix",
-    "content_rank": "rows ordered by content",
+    "Machine.content_rank": "rows ordered by content",
     "what_leaves": "strata dealt",
     "solve": "solution: measured, and the rest",
     "lower_violation": "solution: pairs moved",

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayes_svm.dual.machine import Machine
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["content_rank"]
+__all__ = ["rank_of_rows", "rank_of_sets"]
 
 Words = NDArray[np.uint64]
 
@@ -26,32 +25,38 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIXERS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
 
 
-def content_rank(machine: Machine) -> Indices:
-    """Rank of each distinct row of a machine, in an order as good as random.
+def rank_of_rows(X: Any, rows: Indices) -> Indices:
+    """Rank of some rows, which are distinct, in an order as good as random.
 
     The rank follows from two hashes of the row's non-zero values and their columns. The first hash sees 20
     bits of each value. Rows that differ by rounding only, such as those scaled by a scaler that was fitted
     to permuted data, therefore keep their places. The second hash sees all bits, and separates rows that
-    have the same first hash. Dense and sparse rows have the same hashes. For a precomputed kernel a row
-    counts as the set of its values, since permuting the rows permutes the columns too.
+    have the same first hash. Dense and sparse rows have the same hashes.
 
     Parameters
     ----------
-    machine : Machine
-        The training data.
+    X : array or CSR matrix of shape (n_samples, n_features)
+        Feature vectors.
+    rows : array of shape (n_distinct,)
+        The rows to rank.
 
     Returns
     -------
     array of shape (n_distinct,)
         The ranks, from 0.
     """
-    if machine.kernel.precomputed:
-        keys = _keys_of_sets(machine.gram.whole())
-    else:
-        rows = np.flatnonzero(machine.row_of >= 0)
-        first = np.empty(machine.row_of.max() + 1, dtype=np.intp)
-        first[machine.row_of[rows][::-1]] = rows[::-1]
-        keys = _keys_of_rows(machine.X, first)
+    return _rank_of(_keys_of_rows(X, rows))
+
+
+def rank_of_sets(gram: Array) -> Indices:
+    """The same for the rows of a kernel matrix, each of which counts as the set of its values.
+
+    Permuting the points permutes the rows and the columns.
+    """
+    return _rank_of(_keys_of_sets(gram))
+
+
+def _rank_of(keys: Words) -> Indices:
     rank = np.empty(len(keys), dtype=np.intp)
     rank[np.lexsort((keys[:, 1], keys[:, 0]))] = np.arange(len(keys))
     return rank
