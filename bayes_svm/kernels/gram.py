@@ -140,7 +140,7 @@ class KernelMatrix:
         MemoryError
             If the rows do not fit into memory.
         """
-        if (self._place[points] < 0).any():
+        if self.on_demand and (self._place[points] < 0).any():
             with self._lock:
                 self._compute(np.unique(points[self._place[points] < 0]))
         return self._values, self._place

@@ -48,6 +48,7 @@ FARTHEST = 30.0
 SHORTEST = 1e-10
 # A fit whose line search gives up has converged if the step promised no more than this of the log posterior.
 NEGLIGIBLE_GAIN = 1e-6
+EPSILON = float(np.finfo(float).eps)
 # A Hessian whose determinant, relative to the product of its diagonal, is below this is not inverted.
 SINGULAR_HESSIAN = 1e-8
 
@@ -184,7 +185,7 @@ def fit_sigmoid(
     # From the slope's logarithm, and the offset at the mean, to the scale of the values.
     back = np.array([[slope, 0.0], [-mean * slope, 1.0]])
     _, _, expected = posterior.derivatives(parameters)
-    covariance = back @ np.linalg.pinv(expected, hermitian=True) @ back.T
+    covariance = back @ _inverse(expected) @ back.T
     return SigmoidLink(
         slope=slope,
         offset=float(parameters[1] - slope * mean),
@@ -314,7 +315,7 @@ def _newton(posterior: _Posterior, offset: float) -> tuple[Array, bool]:
     loss = posterior.loss(parameters)
     for _ in range(100):
         gradient, hessian, _ = posterior.derivatives(parameters)
-        step = np.linalg.solve(hessian, gradient)
+        step = _inverse(hessian) @ gradient
         gain = gradient @ step
         # Convergence is quadratic: one full step from here leaves nothing but rounding.
         last, length = gain <= 1e-12 * loss, 1.0
@@ -331,3 +332,11 @@ def _newton(posterior: _Posterior, offset: float) -> tuple[Array, bool]:
         if last:
             return parameters, True
     return parameters, False
+
+
+def _inverse(hessian: Array) -> Array:
+    """Inverse of a positive definite matrix of shape (2, 2), finite even if rounding makes it singular."""
+    (first, mixed), (_, second) = hessian.tolist()
+    shear = mixed / first
+    rest = max(second - mixed * shear, EPSILON * second)
+    return np.array([[1.0 / first + shear**2 / rest, -shear / rest], [-shear / rest, 1.0 / rest]])
