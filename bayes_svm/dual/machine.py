@@ -215,7 +215,6 @@ class Machine:
         )
         values = np.zeros((X.shape[0], n_points))
         if X.shape[0]:
-            rows = np.unique(problem.group[problem.group >= 0], return_index=True)[1]
-            rows = np.flatnonzero(problem.group >= 0)[rows]
+            rows = problem.first_row[problem.first_row >= 0]
             values[:, : len(rows)] = self.kernel.to_training(X, self.X[rows], rows)
         return values

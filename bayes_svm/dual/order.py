@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -63,17 +64,19 @@ def _rank_of(keys: Words) -> Indices:
 
 
 def _keys_of_rows(X: Any, rows: Indices) -> Words:
-    """Both hashes of some rows of a dense or CSR matrix, shape (n_rows, 2)."""
-    keys = np.empty((len(rows), 2), dtype=np.uint64)
+    """Both hashes of some rows of a dense or CSR matrix, shape (n_rows, 2): sums of mixed entries."""
+    keys = np.zeros((len(rows), 2), dtype=np.uint64)
     for part in _blocks(len(rows), X.shape[1]):
         chosen = X[rows[part]]
         if sparse.issparse(chosen):
-            lengths = np.diff(chosen.indptr)
-            row, column, values = np.repeat(np.arange(len(lengths)), lengths), chosen.indices, chosen.data
+            row, largest = chosen.tocoo().row, np.zeros(chosen.shape[0])
+            np.maximum.at(largest, row, np.abs(chosen.data))
+            for k, mixed in enumerate(_mixed_entries(chosen.data, chosen.indices, largest[row])):
+                np.add.at(keys[part, k], row, mixed)
         else:
-            row, column = np.nonzero(chosen)
-            values = chosen[row, column]
-        keys[part] = _hashes(row, column, values, chosen.shape[0])
+            largest = np.abs(chosen).max(axis=1)[:, None]
+            for k, mixed in enumerate(_mixed_entries(chosen, np.arange(X.shape[1]), largest)):
+                keys[part, k] = mixed.sum(axis=1)
     return keys
 
 
@@ -105,18 +108,11 @@ def _blocks(n_rows: int, width: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, n_rows, step)]
 
 
-def _hashes(row: Indices, column: NDArray[Any], values: Array, n_rows: int) -> Words:
-    """Sums of the mixed entries of each row. Neither their order nor entries of value 0 change a sum."""
-    largest = np.zeros(n_rows)
-    np.maximum.at(largest, row, np.abs(values))
+def _mixed_entries(values: Array, column: NDArray[Any], largest: Array) -> Iterator[Words]:
+    """What each entry contributes to either hash: nothing if it is 0. ``largest`` is that of its row."""
     place = (column.astype(np.uint64) + np.uint64(1)) * GOLDEN
-    exact = np.where(values != 0, _mix(place + _mix((values + 0.0).view(np.uint64))), np.uint64(0))
-    coarse = _coarse(values, largest[row])
-    rough = np.where(coarse != 0, _mix(place + _mix(coarse.view(np.uint64))), np.uint64(0))
-    keys = np.zeros((n_rows, 2), dtype=np.uint64)
-    np.add.at(keys[:, 0], row, rough)
-    np.add.at(keys[:, 1], row, exact)
-    return keys
+    for seen in (_coarse(values, largest), values + 0.0):
+        yield np.where(seen != 0, _mix(place + _mix(seen.view(np.uint64))), np.uint64(0))
 
 
 def _coarse(values: Array, largest: Array) -> NDArray[np.int64]:

@@ -288,15 +288,12 @@ def posterior_of(
     bound = problem.bound if bound is None else bound
     curvature = bound / C * hinge_curvature(problem.label * solution.values, smoothing, sharpness)
     active = np.flatnonzero(curvature > NEGLIGIBLE_CURVATURE * curvature.max())
-    first_row = np.full(len(curvature), -1, dtype=np.intp)
-    rows = np.flatnonzero(problem.group >= 0)[::-1]
-    first_row[problem.group[rows]] = rows
     if max_rows is not None and len(active) > max_rows:
         # Choose by the content of the points: the order of the rows must not change the result.
-        rank = machine.content_rank[machine.row_of[first_row[active]]]
+        rank = machine.content_rank[machine.row_of[problem.first_row[active]]]
         active = active[np.argsort(rank, kind="stable")]
         active = np.sort(active[np.linspace(0, len(active) - 1, max_rows).round().astype(np.intp)])
-    numbers = first_row[active]
+    numbers = problem.first_row[active]
     return Posterior(
         kernel=machine.kernel,
         rows=np.empty((0, 0)) if machine.kernel.precomputed else machine.X[numbers],
