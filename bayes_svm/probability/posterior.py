@@ -68,9 +68,9 @@ class Posterior:
             f"The posterior of {len(self.curvature)} points near the margin",
             "Raise C, so that fewer points are near the margin, or fit on fewer points.",
         )
-        return self._factor_of(self.kernel(self.rows, self.rows))
+        return self.factor_of(self.kernel(self.rows, self.rows))
 
-    def _factor_of(self, gram: Array) -> Array:
+    def factor_of(self, gram: Array) -> Array:
         """The same, given ``K_aa``; what is above the diagonal is meaningless."""
         root = np.sqrt(self.curvature)
         scaled = gram.T * root  # in the order of LAPACK
@@ -104,15 +104,15 @@ class Posterior:
             return True
         return is_definite(self.kernel(self.rows, self.rows))
 
-    def explained(self, cross: Array, gram: Array | None = None) -> Array:
+    def explained(self, cross: Array, factor: Array | None = None) -> Array:
         """Part of ``k(x, x)`` that the data explain, ``k_a' (lambda R^-1 + K_aa)^-1 k_a``.
 
         Parameters
         ----------
         cross : array of shape (n_samples, n_active)
             Kernel values with the active points.
-        gram : array of shape (n_active, n_active), optional
-            Kernel values between the active points, if they are known already.
+        factor : array of shape (n_active, n_active), optional
+            What :meth:`factor_of` returned, if it is known already.
 
         Returns
         -------
@@ -126,14 +126,14 @@ class Posterior:
         MemoryError
             If the matrix of the active points does not fit.
         """
-        half = self.half_of(cross, gram)
+        half = self.half_of(cross, factor)
         return np.asarray(np.einsum("ij,ij->j", half, half))
 
-    def half_of(self, cross: Array, gram: Array | None = None) -> Array:
+    def half_of(self, cross: Array, factor: Array | None = None) -> Array:
         """Vectors whose squared lengths are :meth:`explained`, as columns: shape (n_active, n_samples)."""
         if cross.shape[1] == 0:
             return np.zeros((0, len(cross)))
-        factor = self._factor if gram is None else self._factor_of(gram)
+        factor = self._factor if factor is None else factor
         scaled = np.sqrt(self.curvature)[:, None] * cross.T
         # BLAS works on columns; if the rows are contiguous, it gets the transposed system, not a copy.
         if scaled.flags.f_contiguous:

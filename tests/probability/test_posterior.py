@@ -21,12 +21,12 @@ def test_variance_is_that_of_the_explicit_feature_map(linear):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_known_kernel_values_and_their_order_in_memory_make_no_difference(linear, order):
+def test_a_known_factor_and_the_order_in_memory_make_no_difference(linear, order):
     X, _, _, _, posterior, _ = linear
     cross = np.asarray(X @ posterior.rows.T, order=order)
     expected = np.einsum("ii->i", X @ X.T) - posterior.lam * posterior.variance(X)
-    for gram in (None, posterior.rows @ posterior.rows.T):
-        np.testing.assert_allclose(posterior.explained(cross, gram), expected, rtol=1e-9)
+    for factor in (None, posterior.factor_of(posterior.rows @ posterior.rows.T)):
+        np.testing.assert_allclose(posterior.explained(cross, factor), expected, rtol=1e-9)
 
 
 def test_information_is_not_lost_in_rounding():

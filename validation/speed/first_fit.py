@@ -36,9 +36,9 @@ print(json.dumps(times))
 """
 
 ABOUT = """\
-A new process imports `BayesSVC` and fits it twice on scikit-learn's breast cancer data (569 rows); another one runs
-`bayes-svm report` on the same data, from its start to the written page. Nothing is compiled and nothing is
-kept from one process to the next. One thread, seconds."""
+A new process imports `BayesSVC` and fits it twice on scikit-learn's breast cancer data (569 rows); another
+runs `bayes-svm report` on the same data, from its start to the written page. Nothing is compiled and nothing
+is kept from one process to the next. One thread, seconds."""
 
 
 def fits(folder: Path, environment: dict[str, str]) -> list[float]:
