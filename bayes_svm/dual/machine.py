@@ -17,6 +17,7 @@ from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.arrays import make_symmetric
 from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix
 from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices
 
@@ -116,6 +117,27 @@ class Machine:
         first = np.empty(self.row_of.max() + 1, dtype=np.intp)
         first[self.row_of[rows][::-1]] = rows[::-1]
         return rank_of_rows(self.X, first)
+
+    @cached_property
+    def kinds(self) -> tuple[Indices, Indices, Array, Array]:
+        """Kind of each row; and for each kind one of its rows, the bound of a copy, and the number of copies.
+
+        Rows of one kind have equal features, labels and bounds of a copy; a row of weight 0 has none, -1.
+        """
+        used = np.flatnonzero(self.row_bound > 0)
+        copies = copies_of_weight(self.weight[used])
+        unit = self.row_bound[used] / copies
+        order = np.lexsort((unit, self.row_of[used], self.y[used]))
+        new = np.zeros(len(used), dtype=bool)
+        new[0] = True
+        for keys in (unit, self.row_of[used], self.y[used]):
+            new[1:] |= keys[order][1:] != keys[order][:-1]
+        number = np.cumsum(new) - 1
+        kind = np.full(len(self.y), -1)
+        kind[used[order]] = number
+        heads = order[new]
+        counts: Array = np.bincount(number, weights=copies[order]).astype(float)
+        return kind, used[heads], unit[heads], counts
 
     @property
     def pairs(self) -> list[tuple[int, int]]:

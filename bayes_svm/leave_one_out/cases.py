@@ -153,7 +153,7 @@ class Leaving:
 
 def rows_alone(machine: Machine) -> Leaving:
     """Every row leaves alone; of a row that stands for several copies, one copy leaves."""
-    kind, row, unit, copies = _kinds(machine)
+    kind, row, unit, copies = machine.kinds
     return Leaving(kind, row, np.arange(len(row)), np.arange(len(row)), unit, copies, copies)
 
 
@@ -206,7 +206,7 @@ def strata(machine: Machine, number: int | None = None) -> Leaving:
     ValueError
         If the weights stand for more copies than can be counted.
     """
-    kind, row, unit, copies = _kinds(machine)
+    kind, row, unit, copies = machine.kinds
     label = machine.y[row]
     number = _number_of_strata(np.bincount(label, weights=copies)) if number is None else number
     order = np.lexsort((unit, machine.content_rank[machine.row_of[row]], label))
@@ -293,24 +293,6 @@ def _number_of_strata(members: NDArray[Any]) -> int:
     """Number of strata for classes with so many members, or in so many groups."""
     least = int(members.min())
     return least if len(members) == 2 and least >= FEWEST_STRATA else max(least, SOME_STRATA)
-
-
-def _kinds(machine: Machine) -> tuple[Indices, Indices, Array, Array]:
-    """Kind of each row; and for each kind one of its rows, the bound of a copy, and the number of copies."""
-    used = np.flatnonzero(machine.row_bound > 0)
-    copies = copies_of_weight(machine.weight[used])
-    unit = machine.row_bound[used] / copies
-    order = np.lexsort((unit, machine.row_of[used], machine.y[used]))
-    new = np.zeros(len(used), dtype=bool)
-    new[0] = True
-    for keys in (unit, machine.row_of[used], machine.y[used]):
-        new[1:] |= keys[order][1:] != keys[order][:-1]
-    number = np.cumsum(new) - 1
-    kind = np.full(len(machine.y), -1)
-    kind[used[order]] = number
-    heads = order[new]
-    counts: Array = np.bincount(number, weights=copies[order]).astype(float)
-    return kind, used[heads], unit[heads], counts
 
 
 def halves(machine: Machine, numbers: Indices | None) -> Leaving:

@@ -180,7 +180,10 @@ def fit_sigmoid(
         at_zero = replace(posterior, values=scaled + centre, centre=0.0)
         log_slope, at_boundary, ended = _newton(at_zero, boundary)
         fits.append((log_slope, at_boundary + math.exp(log_slope) * centre, ended))
-    log_slope, offset, ended = min(fits, key=lambda fit: posterior.at(*fit[:2]).loss)
+    losses = [posterior.at(log_slope, offset).loss for log_slope, offset, _ in fits]
+    # Rounding must not decide between two that found the same minimum.
+    lowest = [fit for fit, loss in zip(fits, losses, strict=True) if loss <= min(losses) + NEGLIGIBLE_GAIN]
+    log_slope, offset, ended = max(lowest, key=lambda fit: fit[2])
     if not ended:
         warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning)
     slope = math.exp(log_slope) / spread
