@@ -1,10 +1,19 @@
-"""What a source distribution has: what is needed to build the package and to test it. Meson runs this file."""
+"""What a source distribution has: what is needed to build the package and to test it. Meson runs this."""
 
 import os
 import shutil
 from pathlib import Path
 
-KEPT = {"CHANGELOG.md", "LICENSE", "README.md", "bayes_svm", "meson.build", "pyproject.toml", "tests", "tools"}
+KEPT = {
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "bayes_svm",
+    "meson.build",
+    "pyproject.toml",
+    "tests",
+    "tools",
+}
 
 for path in Path(os.environ["MESON_DIST_ROOT"]).iterdir():
     if path.name not in KEPT:
