@@ -11,7 +11,7 @@ import bayes_svm.decision
 import bayes_svm.leave_one_out
 import bayes_svm.plots
 
-HEAVY = ("numba", "sklearn", "scipy", "numpy", "statsmodels", "pandas", "matplotlib")
+HEAVY = ("sklearn", "scipy", "numpy", "statsmodels", "pandas", "matplotlib")
 
 
 def loaded_by(code):
@@ -61,3 +61,24 @@ def test_a_name_can_be_replaced_and_put_back():
     with mock.patch("bayes_svm.leave_one_out", "another"):
         assert bayes_svm.leave_one_out == "another"
     assert bayes_svm.leave_one_out is function
+
+
+def test_import_takes_no_optional_module():
+    # scikit-learn takes pandas itself where it is installed
+    def modules_after(statement):
+        code = f"{statement}; import sys; print(*{{name.split('.')[0] for name in sys.modules}})"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        return set(done.stdout.split())
+
+    ours = modules_after("from bayes_svm import *") - modules_after("import sklearn.svm, sklearn.metrics")
+    assert "bayes_svm" in ours
+    assert not ours & {
+        "cython",
+        "matplotlib",
+        "statsmodels",
+        "dask",
+        "distributed",
+        "jinja2",
+        "pandas",
+        "tqdm",
+    }

@@ -1,4 +1,4 @@
-"""What a source distribution has: what is needed to build the package and to test it. Meson runs this."""
+"""What a source distribution has: what is needed to build and to test the package. Meson runs this."""
 
 import os
 import shutil

@@ -163,7 +163,7 @@ def commit() -> str:
 
 def environment() -> str:
     """Commit, versions, cores and thread counts, as a Markdown list."""
-    names = ("numpy", "scipy", "scikit-learn", "numba")
+    names = ("numpy", "scipy", "scikit-learn")
     versions = ", ".join(f"{name} {version(name)}" for name in names)
     pools = sorted({f"{pool['internal_api']} {pool['num_threads']}" for pool in threadpool_info()})
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -9,11 +9,11 @@ cdef enum:
 
 cdef Py_ssize_t length(object array, str name, Py_ssize_t axis) except -1
 cdef bint is_single(object array) except -1
-cdef double* doubles(object array, str name, Py_ssize_t n, bint write) except? NULL
-cdef int64_t* numbers(object array, str name, Py_ssize_t n, bint write) except? NULL
-cdef int64_t* places(object array, str name, Py_ssize_t n, int64_t least, int64_t below) except? NULL
-cdef int64_t* starts(object array, str name, Py_ssize_t n, Py_ssize_t n_members) except? NULL
-cdef flag* flags(object array, str name, Py_ssize_t n, bint write) except? NULL
+cdef double* doubles(object array, str name, Py_ssize_t n, bint write, list keep) except? NULL
+cdef int64_t* numbers(object array, str name, Py_ssize_t n, bint write, list keep) except? NULL
+cdef int64_t* places(object array, str name, Py_ssize_t n, int64_t least, int64_t below, list keep) except? NULL
+cdef int64_t* starts(object array, str name, Py_ssize_t n, Py_ssize_t n_members, list keep) except? NULL
+cdef flag* flags(object array, str name, Py_ssize_t n, bint write, list keep) except? NULL
 cdef double** rows(object array, str name, Py_ssize_t n, Py_ssize_t m, bint write, list keep) except? NULL
 cdef float** single_rows(object array, str name, Py_ssize_t n, Py_ssize_t m, bint write, list keep) except? NULL
 cdef double** placed_rows(object array, object place, Py_ssize_t n, list keep) except? NULL

@@ -1,4 +1,4 @@
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY as inf
 from libc.stdint cimport int64_t
 
 from bayes_svm._core.arrays cimport READ, WRITE, doubles, flags, length, numbers, places, rows
@@ -39,5 +39,5 @@ cdef void _solve_case(
     Whole whole, Py_ssize_t p, Py_ssize_t point, double rest, Rules rules, Work work, SignsFound found
 ) noexcept nogil
 cdef Whole whole_of(object whole, list keep) except *
-cdef Work work_of(object work, Py_ssize_t n) except *
-cdef SignsFound found_of(object found, Py_ssize_t n_cases) except *
+cdef Work work_of(object work, Py_ssize_t n, list keep) except *
+cdef SignsFound found_of(object found, Py_ssize_t n_cases, list keep) except *

@@ -14,11 +14,22 @@ same x, kbar is 0: its coefficient in H is its bound.
 import cython
 
 if not cython.compiled:
-    from math import inf as INFINITY
+    from math import inf
 
     from bayes_svm._core.arrays import READ, WRITE, doubles, flags, length, numbers, places, rows
     from bayes_svm._core.descend import descend, start_descent, start_from_whole
-    from bayes_svm._core.pair_records import CHECKED, FLAT, PROVEN, UNPROVEN, Bounds, Pairs, Rules
+    from bayes_svm._core.pair_records import (
+        CHECKED,
+        FLAT,
+        PROVEN,
+        UNPROVEN,
+        Bounds,
+        Pairs,
+        Rules,
+        SignsFound,
+        Whole,
+        Work,
+    )
     from bayes_svm._core.primal import best_intercept, gap_of, sensitivity_of
 
 _EPSILON = cython.declare(cython.double, 2.0**-52)
@@ -44,7 +55,7 @@ _OPEN = cython.declare(cython.int, 2)
 
 def largest_at(n, score):
     """Index of the largest score. Four running maxima, so that the CPU can overlap the comparisons."""
-    a, b, c, d = -INFINITY, -INFINITY, -INFINITY, -INFINITY
+    a, b, c, d = -inf, -inf, -inf, -inf
     at_a, at_b, at_c, at_d = 0, 0, 0, 0
     for k in range(0, n - 3, 4):
         if score[k] > a:
@@ -101,6 +112,7 @@ def ascend(whole, point, work):
         step = min(max(-slope[k] * inverse[k], lower[k] - gamma[k]), upper[k] - gamma[k])
         score[k] = -step * (slope[k] + 0.5 * step * curvature[k])
     at = largest_at(whole.n, score)
+    assert 0 <= at < whole.n
     # Take that step.
     end = min(max(gamma[at] - slope[at] * inverse[at], lower[at]), upper[at])
     step = end - gamma[at]
@@ -281,9 +293,12 @@ def solve_each(whole, points, rest, rules, work, found):
     keep = []
     problem = whole_of(whole, keep)
     n_cases = length(points, "points", 0)
-    point, left = places(points, "points", n_cases, 0, problem.n), doubles(rest, "rest", n_cases, READ)
+    point, left = (
+        places(points, "points", n_cases, 0, problem.n, keep),
+        doubles(rest, "rest", n_cases, READ, keep),
+    )
     stop = Rules(rules.proof, rules.trial, rules.tolerance, rules.max_steps)
-    memory, signs = work_of(work, problem.n), found_of(found, n_cases)
+    memory, signs = work_of(work, problem.n, keep), found_of(found, n_cases, keep)
     with cython.nogil:
         for p in range(n_cases):
             _solve_case(problem, p, point[p], left[p], stop, memory, signs)
@@ -308,8 +323,11 @@ def check_each(whole, points, rest, work, proven):
     keep = []
     problem = whole_of(whole, keep)
     n_cases = length(points, "points", 0)
-    point, left = places(points, "points", n_cases, 0, problem.n), doubles(rest, "rest", n_cases, READ)
-    memory, proves = work_of(work, problem.n), flags(proven, "proven", n_cases, WRITE)
+    point, left = (
+        places(points, "points", n_cases, 0, problem.n, keep),
+        doubles(rest, "rest", n_cases, READ, keep),
+    )
+    memory, proves = work_of(work, problem.n, keep), flags(proven, "proven", n_cases, WRITE, keep)
     with cython.nogil:
         for p in range(n_cases):
             proves[p] = is_proven(problem, check_whole(problem, point[p], left[p], 1, memory))
@@ -322,11 +340,11 @@ def whole_of(whole, keep):
     n = length(whole.label, "whole.label", 0)
     return Whole(
         rows(whole.K, "whole.K", n, n, READ, keep),
-        doubles(whole.diagonal, "whole.diagonal", n, READ),
-        doubles(whole.label, "whole.label", n, READ),
-        doubles(whole.bound, "whole.bound", n, READ),
-        doubles(whole.beta, "whole.beta", n, READ),
-        doubles(whole.gradient, "whole.gradient", n, READ),
+        doubles(whole.diagonal, "whole.diagonal", n, READ, keep),
+        doubles(whole.label, "whole.label", n, READ, keep),
+        doubles(whole.bound, "whole.bound", n, READ, keep),
+        doubles(whole.beta, "whole.beta", n, READ, keep),
+        doubles(whole.gradient, "whole.gradient", n, READ, keep),
         whole.intercept,
         whole.dual,
         whole.gap,
@@ -338,37 +356,37 @@ def whole_of(whole, keep):
     )
 
 
-def work_of(work, n):
+def work_of(work, n, keep):
     """The memory for n points as a struct."""
     if not cython.compiled:
         return work
     return Work(
-        doubles(work.beta, "work.beta", n, WRITE),
-        doubles(work.gradient, "work.gradient", n, WRITE),
-        doubles(work.lower, "work.lower", n, WRITE),
-        doubles(work.upper, "work.upper", n, WRITE),
-        doubles(work.bound, "work.bound", n, WRITE),
-        doubles(work.gamma, "work.gamma", n, WRITE),
-        doubles(work.slope, "work.slope", n, WRITE),
-        doubles(work.curvature, "work.curvature", n, WRITE),
-        doubles(work.inverse, "work.inverse", n, WRITE),
-        doubles(work.score, "work.score", n, WRITE),
-        doubles(work.position, "work.position", n, WRITE),
-        doubles(work.weight, "work.weight", n, WRITE),
+        doubles(work.beta, "work.beta", n, WRITE, keep),
+        doubles(work.gradient, "work.gradient", n, WRITE, keep),
+        doubles(work.lower, "work.lower", n, WRITE, keep),
+        doubles(work.upper, "work.upper", n, WRITE, keep),
+        doubles(work.bound, "work.bound", n, WRITE, keep),
+        doubles(work.gamma, "work.gamma", n, WRITE, keep),
+        doubles(work.slope, "work.slope", n, WRITE, keep),
+        doubles(work.curvature, "work.curvature", n, WRITE, keep),
+        doubles(work.inverse, "work.inverse", n, WRITE, keep),
+        doubles(work.score, "work.score", n, WRITE, keep),
+        doubles(work.position, "work.position", n, WRITE, keep),
+        doubles(work.weight, "work.weight", n, WRITE, keep),
     )
 
 
-def found_of(found, n_cases):
+def found_of(found, n_cases, keep):
     """The place for the findings as a struct."""
     if not cython.compiled:
         return found
     return SignsFound(
-        doubles(found.values, "found.values", n_cases, WRITE),
-        numbers(found.outcomes, "found.outcomes", n_cases, WRITE),
-        doubles(found.violation, "found.violation", n_cases, WRITE),
-        doubles(found.gap, "found.gap", n_cases, WRITE),
-        numbers(found.columns, "found.columns", n_cases, WRITE),
-        numbers(found.steps, "found.steps", n_cases, WRITE),
-        doubles(found.effort, "found.effort", n_cases, WRITE),
-        doubles(found.rival, "found.rival", n_cases, WRITE),
+        doubles(found.values, "found.values", n_cases, WRITE, keep),
+        numbers(found.outcomes, "found.outcomes", n_cases, WRITE, keep),
+        doubles(found.violation, "found.violation", n_cases, WRITE, keep),
+        doubles(found.gap, "found.gap", n_cases, WRITE, keep),
+        numbers(found.columns, "found.columns", n_cases, WRITE, keep),
+        numbers(found.steps, "found.steps", n_cases, WRITE, keep),
+        doubles(found.effort, "found.effort", n_cases, WRITE, keep),
+        doubles(found.rival, "found.rival", n_cases, WRITE, keep),
     )

@@ -93,6 +93,7 @@ def factorise_changed(base, changed, n_changed, scratch):
     at its head are kept. The points may be put in another order.
     """
     A, pivots, factored = scratch.A, scratch.pivots, scratch.factored
+    assert 0 <= n_changed <= scratch.capacity
     # Skip the points whose factors are there already.
     n = 0
     while n < n_changed and factored[n] == changed[n]:

@@ -52,6 +52,11 @@ class Points(NamedTuple):
     norm: float
     mass: float
 
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return len(self.beta)
+
 
 class Measured(NamedTuple):
     """How optimal the end of each path is.

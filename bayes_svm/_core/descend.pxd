@@ -1,4 +1,4 @@
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY as inf
 from libc.stdint cimport int64_t
 
 from bayes_svm._core.pair_records cimport Iterate, Pairs, Whole, Work

@@ -8,7 +8,7 @@ is relative to that of the whole problem, so that a huge C does not drown its ch
 import cython
 
 if not cython.compiled:
-    from math import inf as INFINITY
+    from math import inf
 
     from bayes_svm._core.pair_records import Iterate, Pairs
     from bayes_svm._core.smo import move_pair, working_pair
@@ -45,7 +45,7 @@ def seed(whole, point, rest, work):
     columns = 1
     while left > 0.0:
         # Find the point that gains most per unit.
-        taker, most, amount = -1, -INFINITY, 0.0
+        taker, most, amount = -1, -inf, 0.0
         for k in range(whole.n):
             room = work.upper[k] - beta[k] if sign > 0.0 else beta[k] - work.lower[k]
             if room > 0.0 and k != point:
@@ -74,9 +74,7 @@ def seed(whole, point, rest, work):
 
 def iterate_of(whole, work):
     """The iterate of G, as the moves of pairs take it."""
-    return Iterate(
-        whole.K, whole.diagonal, work.beta, work.gradient, work.lower, work.upper, whole.n
-    )
+    return Iterate(whole.K, whole.diagonal, work.beta, work.gradient, work.lower, work.upper, whole.n)
 
 
 def start_descent(whole, point, rest, work):

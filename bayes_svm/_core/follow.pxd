@@ -22,6 +22,7 @@ cdef bint _rates(Base base, Motion motion, State state, Py_ssize_t n_changed, Sc
 cdef (Py_ssize_t, double) _first_event(
     Py_ssize_t m, State state, Scratch scratch, Py_ssize_t just_left
 ) noexcept nogil
+cdef Py_ssize_t _smallest_at(Py_ssize_t n, double* values) noexcept nogil
 cdef Py_ssize_t _move_intercept(Py_ssize_t m, Motion motion, State state) noexcept nogil
 cdef void _still(Py_ssize_t m, Motion motion, Scratch scratch) noexcept nogil
 cdef Py_ssize_t _put_in(Base base, Py_ssize_t i, double beta, State state, Py_ssize_t n_changed) noexcept nogil

@@ -47,15 +47,34 @@ def _first_event(m, state, scratch, just_left):
     """Next point to change sides, and the time until then."""
     position, low, high, rate, wait = state.position, state.low, state.high, scratch.rate, scratch.wait
     for i in range(m):
-        # Both ends are read, so that the loop has no branch. The wait of a point at rest is infinite.
+        # Both ends are read, so that the loop has no branch. A point at rest waits for ever, also at an end.
         speed, above, below = rate[i], high[i] - position[i], position[i] - low[i]
-        wait[i] = (above if speed > 0.0 else below) / abs(speed)
-    event, first = -1, NEVER
-    for i in range(m):
-        # A point that has just gone out has residual zero: a wait of zero for its next event is rounding.
-        if wait[i] < first and not (i == just_left and wait[i] <= 0.0):
-            event, first = i, wait[i]
-    return event, max(first, 0.0)
+        until = (above if speed > 0.0 else below) / abs(speed)
+        wait[i] = until if until < NEVER else NEVER
+    # A point that has just gone out has residual zero: a wait of zero for its next event is rounding.
+    if just_left >= 0 and wait[just_left] <= 0.0:
+        wait[just_left] = NEVER
+    event = _smallest_at(m, wait)
+    return event, max(wait[event], 0.0) if m > 0 else NEVER
+
+
+def _smallest_at(n, values):
+    """Index of the smallest of n values, the first of several, or 0."""
+    at = 0
+    # Most groups of eight have no smaller value than was found before, which is seen from their smallest.
+    for start in range(0, n - 7, 8):
+        one = min(values[start], values[start + 1])
+        two = min(values[start + 2], values[start + 3])
+        three = min(values[start + 4], values[start + 5])
+        four = min(values[start + 6], values[start + 7])
+        if min(min(one, two), min(three, four)) < values[at]:
+            for k in range(start, start + 8):
+                if values[k] < values[at]:
+                    at = k
+    for k in range(n - n % 8, n):
+        if values[k] < values[at]:
+            at = k
+    return at
 
 
 def _move_intercept(m, motion, state):
@@ -165,6 +184,7 @@ def follow_path(base, motion, state, n_changed, end, max_events, scratch):
             if wait >= remaining:
                 return n_changed, events, DONE if _is_finite(m, state) else NO_WAY_ON, end
         # The point of the event changes sides.
+        assert 0 <= point < m
         events += 1
         if state.is_in[point]:
             n_changed = _put_out(point, scratch.rate[point] > 0.0, state, n_changed)
@@ -290,22 +310,31 @@ def enter_each(base, candidates, beta, state, scratch):
     state : State
         The state, which is updated in place.
     scratch : Scratch
-        Memory, with room for twice as many changed points as there are candidates.
+        Memory.
+
+    Returns
+    -------
+    bool
+        Whether there was room for all the points that changed sides.
     """
     keep = []
     path = base_of(base, READ, keep)
-    at, memory = state_of(state, path.m, length(scratch.weights, "scratch.weights", 0), 0), scratch_of(scratch, path.m, keep)
+    memory = scratch_of(scratch, path.m, keep)
+    at = state_of(state, path.m, memory.capacity, 0, keep)
     n = length(candidates, "candidates", 0)
-    if memory.capacity < 2 * n:
-        raise ValueError(f"scratch has room for {memory.capacity} changed points, and {2 * n} may change")
-    points, start = places(candidates, "candidates", n, 0, path.m), doubles(beta, "beta", path.m, READ)
+    points = places(candidates, "candidates", n, 0, path.m, keep)
+    start = doubles(beta, "beta", path.m, READ, keep)
+    entered: cython.Py_ssize_t = 0
     with cython.nogil:
         n_in, n_changed = _number_in(path.m, at), 0
-        for c in range(n):
-            i = points[c]
+        # One point adds at most two to the list.
+        while entered < n and n_changed + 2 <= memory.capacity:
+            i = points[entered]
             factorise_changed(path, at.changed, n_changed, memory)
             sense = 1.0 if start[i] == path.lower[i] else -1.0
             n_in, n_changed, _ = _enter(path, i, start[i], sense, at, n_in, n_changed, memory)
+            entered += 1
+    return entered == n
 
 
 def follow(base, motion, state, n_changed, end, max_events, scratch):
@@ -342,7 +371,8 @@ def follow(base, motion, state, n_changed, end, max_events, scratch):
     keep = []
     path = base_of(base, READ, keep)
     memory = scratch_of(scratch, path.m, keep)
-    moves, at = motion_of(motion, path.m), state_of(state, path.m, memory.capacity, n_changed)
+    moves = motion_of(motion, path.m, keep)
+    at = state_of(state, path.m, memory.capacity, n_changed, keep)
     number: cython.Py_ssize_t = n_changed
     until: cython.double = end
     limit: cython.Py_ssize_t = max_events

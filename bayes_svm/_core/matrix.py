@@ -34,7 +34,7 @@ def block(matrix, chosen, columns):
     out = np.empty((n, m))
     keep = []
     source, target = rows(matrix, "matrix", height, width, READ, keep), rows(out, "out", n, m, WRITE, keep)
-    row, column = places(chosen, "rows", n, 0, height), places(columns, "columns", m, 0, width)
+    row, column = places(chosen, "rows", n, 0, height, keep), places(columns, "columns", m, 0, width, keep)
     with cython.nogil:
         _gather(source, row, n, column, m, target)
     return out
@@ -57,8 +57,11 @@ def largest_sum(matrix, chosen, weights):
     n, height, width = length(chosen, "rows", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
     sums = np.zeros(width)
     keep = []
-    source, row = rows(matrix, "matrix", height, width, READ, keep), places(chosen, "rows", n, 0, height)
-    weight, target = doubles(weights, "weights", n, READ), doubles(sums, "sums", width, WRITE)
+    source, row = (
+        rows(matrix, "matrix", height, width, READ, keep),
+        places(chosen, "rows", n, 0, height, keep),
+    )
+    weight, target = doubles(weights, "weights", n, READ, keep), doubles(sums, "sums", width, WRITE, keep)
     with cython.nogil:
         largest = _add_absolute(source, row, n, weight, width, target)
     return largest
@@ -102,8 +105,11 @@ def smallest_of_rows(matrix, chosen):
         raise ValueError("matrix must have a column")
     out = np.empty(n)
     keep = []
-    source, row = rows(matrix, "matrix", height, width, READ, keep), places(chosen, "rows", n, 0, height)
-    target = doubles(out, "out", n, WRITE)
+    source, row = (
+        rows(matrix, "matrix", height, width, READ, keep),
+        places(chosen, "rows", n, 0, height, keep),
+    )
+    target = doubles(out, "out", n, WRITE, keep)
     with cython.nogil:
         for p in range(n):
             target[p] = _smallest(source[row[p]], width)
@@ -139,8 +145,11 @@ def sum_of_rows(matrix, chosen, weights):
     n, height, width = length(chosen, "rows", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
     out = np.zeros(width)
     keep = []
-    source, row = rows(matrix, "matrix", height, width, READ, keep), places(chosen, "rows", n, 0, height)
-    weight, target = doubles(weights, "weights", n, READ), doubles(out, "out", width, WRITE)
+    source, row = (
+        rows(matrix, "matrix", height, width, READ, keep),
+        places(chosen, "rows", n, 0, height, keep),
+    )
+    weight, target = doubles(weights, "weights", n, READ, keep), doubles(out, "out", width, WRITE, keep)
     with cython.nogil:
         combine(source, target, row, weight, n, width, target)
     return out
@@ -159,7 +168,7 @@ def _add_sparse(out, weights, matrix, n, k, m):
 
 
 def add_sparse_product(out, weights, matrix):
-    """``out += weights @ matrix`` for weights most of which are 0, all in single or all in double precision."""
+    """``out += weights @ matrix`` for weights most of which are 0; all in one precision, single or double."""
     n, k, m = length(weights, "weights", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
     keep = []
     if is_single(out):

@@ -1,4 +1,4 @@
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY as inf
 
 from bayes_svm._core.arrays cimport READ, WRITE, doubles, flags, length, places, rows, starts
 from bayes_svm._core.check_records cimport Checked, Measured, Points, Removals, Tolerance
@@ -26,7 +26,7 @@ cdef void _check_moved(
     Measured measured,
 ) noexcept nogil
 cdef Tolerance tolerance_of(object tolerance) except *
-cdef Points points_of(object points, Py_ssize_t n) except *
-cdef Removals removals_of(object removals, Py_ssize_t n_paths, Py_ssize_t n) except *
-cdef Measured measured_of(object measured, Py_ssize_t n_paths) except *
-cdef Checked checked_of(object checked, Py_ssize_t n_paths) except *
+cdef Points points_of(object points, Py_ssize_t n, list keep) except *
+cdef Removals removals_of(object removals, Py_ssize_t n_paths, Py_ssize_t n, list keep) except *
+cdef Measured measured_of(object measured, Py_ssize_t n_paths, list keep) except *
+cdef Checked checked_of(object checked, Py_ssize_t n_paths, list keep) except *

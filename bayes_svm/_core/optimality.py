@@ -1,14 +1,14 @@
 """Compiled conditions of optimality at the ends of leave-one-out paths."""
 
 import cython
-import numpy as np
 
 if not cython.compiled:
-    from math import inf as INFINITY
+    from math import inf
 
     from bayes_svm._core.arrays import READ, WRITE, doubles, flags, length, places, rows, starts
-    from bayes_svm._core.check_records import Measured, Points, Removals, Tolerance
+    from bayes_svm._core.check_records import Checked, Measured, Points, Tolerance
     from bayes_svm._core.records import NEVER
+    from bayes_svm._core.removals import Removals
 
 from bayes_svm._core.check_records import Checked as CheckedRecord
 
@@ -24,7 +24,7 @@ def slack_of(tolerance, bound, largest_beta):
 
 def _check_end(n, beta, values, label, bounds, tolerance, p, found):
     """Check row p, whose coefficients, values and bounds these are."""
-    lowest, highest = -INFINITY, INFINITY
+    lowest, highest = -inf, inf
     free: cython.bint = False
     worst_bound: cython.double = 0.0
     largest_beta: cython.double = 0.0
@@ -52,7 +52,7 @@ def _check_end(n, beta, values, label, bounds, tolerance, p, found):
             free = True
     found.low[p], found.high[p], found.free[p] = lowest, highest, free
     # Without a free point any intercept of the interval is optimal: take the middle.
-    if not free and lowest > -INFINITY and highest < INFINITY:
+    if not free and lowest > -inf and highest < inf:
         shift = 0.5 * (lowest + highest)
         for i in range(n):
             values[i] += shift
@@ -99,9 +99,15 @@ def check_ends(beta, values, label, bounds, tolerance):
     keep = []
     n_paths, n = length(beta, "beta", 0), length(label, "label", 0)
     record = CheckedRecord.empty(n_paths)
-    coefficients, limits = rows(beta, "beta", n_paths, n, READ, keep), rows(bounds, "bounds", n_paths, n, READ, keep)
-    decisions, labels = rows(values, "values", n_paths, n, WRITE, keep), doubles(label, "label", n, READ)
-    found, within = checked_of(record, n_paths), tolerance_of(tolerance)
+    coefficients, limits = (
+        rows(beta, "beta", n_paths, n, READ, keep),
+        rows(bounds, "bounds", n_paths, n, READ, keep),
+    )
+    decisions, labels = (
+        rows(values, "values", n_paths, n, WRITE, keep),
+        doubles(label, "label", n, READ, keep),
+    )
+    found, within = checked_of(record, n_paths, keep), tolerance_of(tolerance)
     with cython.nogil:
         for p in range(n_paths):
             _check_end(n, coefficients[p], decisions[p], labels, limits[p], within, p, found)
@@ -185,9 +191,13 @@ def check_moved(points, removals, delta, moved, shift, tolerance, measured):
     """
     keep = []
     n_paths, n = length(delta, "delta", 0), length(points.beta, "points.beta", 0)
-    changes, values = rows(delta, "delta", n_paths, n, READ, keep), rows(moved, "moved", n_paths, n, READ, keep)
-    shifts, within = doubles(shift, "shift", n_paths, READ), tolerance_of(tolerance)
-    at, left, found = points_of(points, n), removals_of(removals, n_paths, n), measured_of(measured, n_paths)
+    changes, values = (
+        rows(delta, "delta", n_paths, n, READ, keep),
+        rows(moved, "moved", n_paths, n, READ, keep),
+    )
+    shifts, within = doubles(shift, "shift", n_paths, READ, keep), tolerance_of(tolerance)
+    at, left = points_of(points, n, keep), removals_of(removals, n_paths, n, keep)
+    found = measured_of(measured, n_paths, keep)
     with cython.nogil:
         for p in range(n_paths):
             _check_moved(at, left, p, changes[p], values[p], shifts[p], within, found)
@@ -200,16 +210,16 @@ def tolerance_of(tolerance):
     return Tolerance(tolerance.share, tolerance.rounding)
 
 
-def points_of(points, n):
+def points_of(points, n, keep):
     """The points as a struct."""
     if not cython.compiled:
         return points
     return Points(
-        doubles(points.beta, "points.beta", n, READ),
-        doubles(points.residual, "points.residual", n, READ),
-        doubles(points.label, "points.label", n, READ),
-        doubles(points.bound, "points.bound", n, WRITE),
-        doubles(points.part, "points.part", n, READ),
+        doubles(points.beta, "points.beta", n, READ, keep),
+        doubles(points.residual, "points.residual", n, READ, keep),
+        doubles(points.label, "points.label", n, READ, keep),
+        doubles(points.bound, "points.bound", n, WRITE, keep),
+        doubles(points.part, "points.part", n, READ, keep),
         points.largest,
         points.norm,
         points.mass,
@@ -217,40 +227,40 @@ def points_of(points, n):
     )
 
 
-def removals_of(removals, n_paths, n):
+def removals_of(removals, n_paths, n, keep):
     """The removals as a struct."""
     if not cython.compiled:
         return removals
     n_members = length(removals.points, "removals.points", 0)
     return Removals(
-        starts(removals.start, "removals.start", n_paths, n_members),
-        places(removals.points, "removals.points", n_members, 0, n),
-        doubles(removals.rest, "removals.rest", n_members, WRITE),
+        starts(removals.start, "removals.start", n_paths, n_members, keep),
+        places(removals.points, "removals.points", n_members, 0, n, keep),
+        doubles(removals.rest, "removals.rest", n_members, WRITE, keep),
     )
 
 
-def measured_of(measured, n_paths):
+def measured_of(measured, n_paths, keep):
     """The place for the findings of :func:`check_moved` as a struct."""
     if not cython.compiled:
         return measured
     return Measured(
-        doubles(measured.kkt, "measured.kkt", n_paths, WRITE),
-        doubles(measured.gap, "measured.gap", n_paths, WRITE),
-        doubles(measured.dual, "measured.dual", n_paths, WRITE),
-        doubles(measured.square, "measured.square", n_paths, WRITE),
-        flags(measured.free, "measured.free", n_paths, WRITE),
+        doubles(measured.kkt, "measured.kkt", n_paths, WRITE, keep),
+        doubles(measured.gap, "measured.gap", n_paths, WRITE, keep),
+        doubles(measured.dual, "measured.dual", n_paths, WRITE, keep),
+        doubles(measured.square, "measured.square", n_paths, WRITE, keep),
+        flags(measured.free, "measured.free", n_paths, WRITE, keep),
     )
 
 
-def checked_of(checked, n_paths):
+def checked_of(checked, n_paths, keep):
     """The place for the findings of :func:`check_ends` as a struct."""
     if not cython.compiled:
         return checked
     return Checked(
-        doubles(checked.kkt, "checked.kkt", n_paths, WRITE),
-        doubles(checked.gap, "checked.gap", n_paths, WRITE),
-        doubles(checked.scale, "checked.scale", n_paths, WRITE),
-        flags(checked.free, "checked.free", n_paths, WRITE),
-        doubles(checked.low, "checked.low", n_paths, WRITE),
-        doubles(checked.high, "checked.high", n_paths, WRITE),
+        doubles(checked.kkt, "checked.kkt", n_paths, WRITE, keep),
+        doubles(checked.gap, "checked.gap", n_paths, WRITE, keep),
+        doubles(checked.scale, "checked.scale", n_paths, WRITE, keep),
+        flags(checked.free, "checked.free", n_paths, WRITE, keep),
+        doubles(checked.low, "checked.low", n_paths, WRITE, keep),
+        doubles(checked.high, "checked.high", n_paths, WRITE, keep),
     )

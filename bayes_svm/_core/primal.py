@@ -95,15 +95,23 @@ def sensitivity_of(n, label, bound, coefficients, residual, shift, error):
 
 def duality_gap(label, bound, coefficients, residual, shift):
     """Primal minus dual value of coefficients whose decision values are ``label + residual + shift``."""
+    keep = []
     n = length(label, "label", 0)
-    labels, bounds = doubles(label, "label", n, READ), doubles(bound, "bound", n, READ)
-    beta, left = doubles(coefficients, "coefficients", n, READ), doubles(residual, "residual", n, READ)
+    labels, bounds = doubles(label, "label", n, READ, keep), doubles(bound, "bound", n, READ, keep)
+    beta, left = (
+        doubles(coefficients, "coefficients", n, READ, keep),
+        doubles(residual, "residual", n, READ, keep),
+    )
     return gap_of(n, labels, bounds, beta, left, shift)
 
 
 def sensitivity(label, bound, coefficients, residual, shift, error):
     """Bound of the change of :func:`duality_gap` per unit of error in each residual."""
+    keep = []
     n = length(label, "label", 0)
-    labels, bounds = doubles(label, "label", n, READ), doubles(bound, "bound", n, READ)
-    beta, left = doubles(coefficients, "coefficients", n, READ), doubles(residual, "residual", n, READ)
+    labels, bounds = doubles(label, "label", n, READ, keep), doubles(bound, "bound", n, READ, keep)
+    beta, left = (
+        doubles(coefficients, "coefficients", n, READ, keep),
+        doubles(residual, "residual", n, READ, keep),
+    )
     return sensitivity_of(n, labels, bounds, beta, left, shift, error)

@@ -1,4 +1,4 @@
-from libc.math cimport NAN
+from libc.math cimport NAN as nan
 
 from bayes_svm._core.arrays cimport WRITE
 from bayes_svm._core.changed_points cimport factorise_changed, solve_factorised, toggle

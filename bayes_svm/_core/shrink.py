@@ -3,7 +3,7 @@
 import cython
 
 if not cython.compiled:
-    from math import nan as NAN
+    from math import nan
 
     from bayes_svm._core.arrays import WRITE
     from bayes_svm._core.changed_points import factorise_changed, solve_factorised, toggle
@@ -36,9 +36,9 @@ def _begin(base, moves, p, start, state, goal):
     Returns the length of ``changed``.
     """
     for k in range(base.m):
-        state.position[k], state.is_in[k] = start.position[k], base.is_in[k]
-        state.low[k], state.high[k] = start.low[k], start.high[k]
-        state.at_upper[k] = start.at_upper[k]
+        state.position[k], state.low[k], state.high[k] = start.position[k], start.low[k], start.high[k]
+    for k in range(base.m):
+        state.is_in[k], state.at_upper[k] = base.is_in[k], start.at_upper[k]
     n_changed = 0
     for j in range(moves.start[p], moves.start[p + 1]):
         k = moves.rows[j]
@@ -81,7 +81,7 @@ def _exact_change(base, moves, p, time, start, state, n_changed, n_events, direc
     if n_events > 0:
         _flips(base, start, state, direction)
     if not factorise_changed(base, changed, n_changed, scratch):
-        return NAN
+        return nan
     # At the exact targets a changed point ends with residual zero if it is in, and at its bound if not.
     for a in range(n_changed):
         k = changed[a]
@@ -151,9 +151,15 @@ def _shrink(base, moves, p, start, max_events, margin, state, scratch, room, end
     for j in range(moves.start[p], moves.start[p + 1]):
         needed -= moves.change[j]
     motion = Motion(
-        moves.directions[p], room.goal, room.drift, needed, moves.watched[p], moves.signs[p], moves.steepest[p],
+        moves.directions[p],
+        room.goal,
+        room.drift,
+        needed,
+        moves.watched[p],
+        moves.signs[p],
+        moves.steepest[p],
         margin,
-    )  # fmt: skip
+    )
     n_changed, events, outcome, time = follow_path(base, motion, state, n_changed, 1.0, max_events, scratch)
     ends.events[p], ends.outcomes[p], ends.times[p] = events, outcome, time
     # Leave the goals at zero for the next path.
@@ -201,8 +207,9 @@ def shrink_each(base, moves, start, max_events, margin, state, scratch, room, en
     keep = []
     shared, memory = base_of(base, WRITE, keep), scratch_of(scratch, len(base.is_in), keep)
     m = shared.m
-    paths, at = moves_of(moves, m, memory.capacity, keep), state_of(state, m, memory.capacity, 0)
-    first, place = base_state_of(start, m), room_of(room, m)
+    paths = moves_of(moves, m, memory.capacity, keep)
+    at = state_of(state, m, memory.capacity, 0, keep)
+    first, place = base_state_of(start, m, keep), room_of(room, m, keep)
     found = ends_of(ends, paths.n_paths, m, keep)
     limit: cython.Py_ssize_t = max_events
     clear: cython.double = margin

@@ -1,4 +1,4 @@
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY as inf
 
 from bayes_svm._core.arrays cimport READ, WRITE, doubles, length, numbers, placed_rows
 from bayes_svm._core.pair_records cimport FLAT, Iterate

@@ -8,14 +8,14 @@ The working set is that of Fan, Chen and Lin (JMLR 2005), as in LIBSVM.
 import cython
 
 if not cython.compiled:
-    from math import inf as INFINITY
+    from math import inf
 
     from bayes_svm._core.arrays import READ, WRITE, doubles, length, numbers, placed_rows
     from bayes_svm._core.pair_records import FLAT, Iterate
 
 
 def working_pair(at):
-    """Pair (i, j) to move along (+1, -1), and the ends of the interval that the best intercept lies in.
+    """Pair to move along (+1, -1), and the ends of the interval that the best intercept lies in.
 
     If no pair can move to an advantage, the second point is -1. The largest violation of optimality by any
     pair is the second end minus the first.
@@ -24,7 +24,7 @@ def working_pair(at):
     # The first point is the one that can rise and has the steepest gradient.
     first: cython.Py_ssize_t = -1
     second: cython.Py_ssize_t = -1
-    high, low, best_gain = -INFINITY, INFINITY, 0.0
+    high, low, best_gain = -inf, inf, 0.0
     for k in range(at.n):
         if beta[k] < at.upper[k] and -gradient[k] > high:
             first, high = k, -gradient[k]
@@ -45,8 +45,10 @@ def working_pair(at):
 
 
 def move_pair(at, i, j):
-    """Raise beta[i] and lower beta[j] by the best amount; returns the gain of the dual value and the amount."""
+    """Raise beta[i] and lower beta[j] by the best amount; returns the gain of G and the amount."""
     beta, gradient, lower, upper = at.beta, at.gradient, at.lower, at.upper
+    assert 0 <= i < at.n
+    assert 0 <= j < at.n
     # The best amount without bounds is the slope over the curvature.
     row_i, row_j = at.rows[i], at.rows[j]
     curvature = max(at.diagonal[i] + at.diagonal[j] - 2.0 * row_i[j], FLAT)
@@ -100,14 +102,14 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
     n = length(beta, "beta", 0)
     at = Iterate(
         placed_rows(rows, place, n, keep),
-        doubles(diagonal, "diagonal", n, READ),
-        doubles(beta, "beta", n, WRITE),
-        doubles(gradient, "gradient", n, WRITE),
-        doubles(lower, "lower", n, READ),
-        doubles(upper, "upper", n, READ),
+        doubles(diagonal, "diagonal", n, READ, keep),
+        doubles(beta, "beta", n, WRITE, keep),
+        doubles(gradient, "gradient", n, WRITE, keep),
+        doubles(lower, "lower", n, READ, keep),
+        doubles(upper, "upper", n, READ, keep),
         n,
     )
-    where = numbers(place, "place", n, READ)
+    where = numbers(place, "place", n, READ, keep)
     for i in range(n):
         if where[i] < 0 and not (at.beta[i] == at.lower[i] and at.beta[i] == at.upper[i]):
             raise ValueError(f"point {i} can move, and place has no row for it")

@@ -5,6 +5,10 @@ Each function checks every array of one record. Uncompiled, a record is its own 
 
 import cython
 
+if not cython.compiled:
+    from bayes_svm._core.arrays import READ, WRITE, doubles, flags, length, numbers, places, rows, starts
+    from bayes_svm._core.records import Base, BaseState, Ends, Motion, Moves, Room, Scratch, State
+
 
 def base_of(base, write, keep):
     """The tableau and its bounds. A loop that exchanges bounds writes to them."""
@@ -13,15 +17,15 @@ def base_of(base, write, keep):
     m = length(base.is_in, "base.is_in", 0)
     return Base(
         rows(base.W, "base.W", m + 1, m + 1, READ, keep),
-        flags(base.is_in, "base.is_in", m, READ),
-        doubles(base.lower, "base.lower", m, write),
-        doubles(base.upper, "base.upper", m, write),
-        doubles(base.flat, "base.flat", m, READ),
+        flags(base.is_in, "base.is_in", m, READ, keep),
+        doubles(base.lower, "base.lower", m, write, keep),
+        doubles(base.upper, "base.upper", m, write, keep),
+        doubles(base.flat, "base.flat", m, READ, keep),
         m,
     )
 
 
-def motion_of(motion, m):
+def motion_of(motion, m, keep):
     """How the data of m points move."""
     if not cython.compiled:
         return motion
@@ -29,9 +33,9 @@ def motion_of(motion, m):
     if watched < -1 or watched >= m:
         raise ValueError(f"motion.watched must be from -1 to {m - 1}, not {watched}")
     return Motion(
-        doubles(motion.direction, "motion.direction", m + 1, READ),
-        doubles(motion.goal, "motion.goal", m + 1, READ),
-        doubles(motion.drift, "motion.drift", m, READ),
+        doubles(motion.direction, "motion.direction", m + 1, READ, keep),
+        doubles(motion.goal, "motion.goal", m + 1, READ, keep),
+        doubles(motion.drift, "motion.drift", m, READ, keep),
         motion.needed,
         watched,
         motion.sign,
@@ -40,22 +44,22 @@ def motion_of(motion, m):
     )
 
 
-def state_of(state, m, capacity, n_changed):
+def state_of(state, m, capacity, n_changed, keep):
     """Where a path of m points stands, the first ``n_changed`` of its list being points that have changed."""
     if not cython.compiled:
         return state
     if n_changed < 0 or n_changed > capacity:
         raise ValueError(f"n_changed must be from 0 to {capacity}, not {n_changed}")
-    changed = numbers(state.changed, "state.changed", capacity, WRITE)
+    changed = numbers(state.changed, "state.changed", capacity, WRITE, keep)
     for a in range(n_changed):
         if changed[a] < 0 or changed[a] >= m:
             raise ValueError(f"state.changed[{a}] must be from 0 to {m - 1}, not {changed[a]}")
     return State(
-        doubles(state.position, "state.position", m, WRITE),
-        doubles(state.low, "state.low", m, WRITE),
-        doubles(state.high, "state.high", m, WRITE),
-        flags(state.is_in, "state.is_in", m, WRITE),
-        flags(state.at_upper, "state.at_upper", m, WRITE),
+        doubles(state.position, "state.position", m, WRITE, keep),
+        doubles(state.low, "state.low", m, WRITE, keep),
+        doubles(state.high, "state.high", m, WRITE, keep),
+        flags(state.is_in, "state.is_in", m, WRITE, keep),
+        flags(state.at_upper, "state.at_upper", m, WRITE, keep),
         changed,
     )
 
@@ -66,12 +70,12 @@ def scratch_of(scratch, m, keep):
         return scratch
     capacity = length(scratch.weights, "scratch.weights", 0)
     return Scratch(
-        doubles(scratch.rate, "scratch.rate", m + 1, WRITE),
-        doubles(scratch.wait, "scratch.wait", m, WRITE),
+        doubles(scratch.rate, "scratch.rate", m + 1, WRITE, keep),
+        doubles(scratch.wait, "scratch.wait", m, WRITE, keep),
         rows(scratch.A, "scratch.A", capacity, capacity, WRITE, keep),
-        numbers(scratch.pivots, "scratch.pivots", capacity, WRITE),
-        doubles(scratch.weights, "scratch.weights", capacity, WRITE),
-        numbers(scratch.factored, "scratch.factored", capacity + 1, WRITE),
+        numbers(scratch.pivots, "scratch.pivots", capacity, WRITE, keep),
+        doubles(scratch.weights, "scratch.weights", capacity, WRITE, keep),
+        numbers(scratch.factored, "scratch.factored", capacity + 1, WRITE, keep),
         capacity,
     )
 
@@ -81,37 +85,37 @@ def moves_of(moves, m, capacity, keep):
     if not cython.compiled:
         return moves
     n_paths, n_members = length(moves.watched, "moves.watched", 0), length(moves.rows, "moves.rows", 0)
-    start = starts(moves.start, "moves.start", n_paths, n_members)
+    start = starts(moves.start, "moves.start", n_paths, n_members, keep)
     for p in range(n_paths):
         if start[p + 1] - start[p] > capacity:
             raise ValueError(f"path {p} has {start[p + 1] - start[p]} members; at most {capacity} can change")
     return Moves(
         start,
-        places(moves.rows, "moves.rows", n_members, -1, m),
-        doubles(moves.change, "moves.change", n_members, READ),
-        doubles(moves.exact_change, "moves.exact_change", n_members, READ),
-        flags(moves.keeps, "moves.keeps", n_members, READ),
-        flags(moves.stays, "moves.stays", n_members, READ),
-        doubles(moves.bound, "moves.bound", n_members, WRITE),
+        places(moves.rows, "moves.rows", n_members, -1, m, keep),
+        doubles(moves.change, "moves.change", n_members, READ, keep),
+        doubles(moves.exact_change, "moves.exact_change", n_members, READ, keep),
+        flags(moves.keeps, "moves.keeps", n_members, READ, keep),
+        flags(moves.stays, "moves.stays", n_members, READ, keep),
+        doubles(moves.bound, "moves.bound", n_members, WRITE, keep),
         rows(moves.directions, "moves.directions", n_paths, m + 1, READ, keep),
-        places(moves.watched, "moves.watched", n_paths, -1, m),
-        doubles(moves.signs, "moves.signs", n_paths, READ),
-        doubles(moves.steepest, "moves.steepest", n_paths, READ),
+        places(moves.watched, "moves.watched", n_paths, -1, m, keep),
+        doubles(moves.signs, "moves.signs", n_paths, READ, keep),
+        doubles(moves.steepest, "moves.steepest", n_paths, READ, keep),
         n_paths,
     )
 
 
-def base_state_of(start, m):
+def base_state_of(start, m, keep):
     """The state of m points that all paths start from."""
     if not cython.compiled:
         return start
     return BaseState(
-        doubles(start.position, "start.position", m, READ),
-        doubles(start.low, "start.low", m, READ),
-        doubles(start.high, "start.high", m, READ),
-        flags(start.at_upper, "start.at_upper", m, READ),
-        doubles(start.exact_beta, "start.exact_beta", m, READ),
-        doubles(start.exact_residual, "start.exact_residual", m, READ),
+        doubles(start.position, "start.position", m, READ, keep),
+        doubles(start.low, "start.low", m, READ, keep),
+        doubles(start.high, "start.high", m, READ, keep),
+        flags(start.at_upper, "start.at_upper", m, READ, keep),
+        doubles(start.exact_beta, "start.exact_beta", m, READ, keep),
+        doubles(start.exact_residual, "start.exact_residual", m, READ, keep),
     )
 
 
@@ -121,20 +125,20 @@ def ends_of(ends, n_paths, m, keep):
         return ends
     return Ends(
         rows(ends.changes, "ends.changes", n_paths, m, WRITE, keep),
-        doubles(ends.intercepts, "ends.intercepts", n_paths, WRITE),
-        doubles(ends.times, "ends.times", n_paths, WRITE),
-        numbers(ends.events, "ends.events", n_paths, WRITE),
-        numbers(ends.outcomes, "ends.outcomes", n_paths, WRITE),
-        doubles(ends.kkt, "ends.kkt", n_paths, WRITE),
+        doubles(ends.intercepts, "ends.intercepts", n_paths, WRITE, keep),
+        doubles(ends.times, "ends.times", n_paths, WRITE, keep),
+        numbers(ends.events, "ends.events", n_paths, WRITE, keep),
+        numbers(ends.outcomes, "ends.outcomes", n_paths, WRITE, keep),
+        doubles(ends.kkt, "ends.kkt", n_paths, WRITE, keep),
     )
 
 
-def room_of(room, m):
+def room_of(room, m, keep):
     """Memory that the paths of m points use one after the other."""
     if not cython.compiled:
         return room
     return Room(
-        doubles(room.goal, "room.goal", m + 1, WRITE),
-        doubles(room.drift, "room.drift", m, READ),
-        doubles(room.direction, "room.direction", m + 1, WRITE),
+        doubles(room.goal, "room.goal", m + 1, WRITE, keep),
+        doubles(room.drift, "room.drift", m, READ, keep),
+        doubles(room.direction, "room.direction", m + 1, WRITE, keep),
     )

@@ -289,11 +289,9 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
     def _fit_pairs(self, X: Any, y: NDArray[Any], rows: list[Indices], params: dict[str, Any]) -> None:
         estimator = self._pair_estimator()
-        # Limit this thread too: otherwise the first of several worker threads to end would lift the limit.
-        with one_blas_thread():
-            self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-                delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
-            )
+        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
+        )
         # The first pairs are those of the first class with each other class.
         pair_costs = [class_costs(model) for model in self.estimators_[: len(self.classes_) - 1]]
         self.class_weight_ = np.array([1.0, *(second / first for first, second in pair_costs)])

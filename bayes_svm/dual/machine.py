@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._core.matrix import block
+from bayes_svm.dual.order import rank_of_rows, rank_of_sets
 from bayes_svm.dual.problem import DualProblem, first_occurrences, is_convex
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.arrays import make_symmetric
@@ -104,6 +106,16 @@ class Machine:
         row_of[used] = number
         convex = kernel.positive_semidefinite or is_convex(gram.whole())
         return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, convex)
+
+    @cached_property
+    def content_rank(self) -> Indices:
+        """Rank of each distinct row by what it holds: see :mod:`bayes_svm.dual.order`."""
+        if self.kernel.precomputed:
+            return rank_of_sets(self.gram.whole())
+        rows = np.flatnonzero(self.row_of >= 0)
+        first = np.empty(self.row_of.max() + 1, dtype=np.intp)
+        first[self.row_of[rows][::-1]] = rows[::-1]
+        return rank_of_rows(self.X, first)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -203,7 +215,6 @@ class Machine:
         )
         values = np.zeros((X.shape[0], n_points))
         if X.shape[0]:
-            rows = np.unique(problem.group[problem.group >= 0], return_index=True)[1]
-            rows = np.flatnonzero(problem.group >= 0)[rows]
+            rows = problem.first_row[problem.first_row >= 0]
             values[:, : len(rows)] = self.kernel.to_training(X, self.X[rows], rows)
         return values

@@ -183,7 +183,9 @@ def _exchanged(problem: DualProblem, beta: Array, free: Indices, dependent: Indi
         raise np.linalg.LinAlgError("the kernel is not positive semi-definite")
     rows, capacity = tableau.rows, 2 * len(free) + 4
     state = state_at(beta[rows], np.zeros(len(rows)), tableau.base_in, base.lower, base.upper, capacity)
-    enter_each(base, np.arange(len(free), len(rows)), beta[rows], state, scratch(len(rows), capacity))
+    candidates = np.arange(len(free), len(rows))
+    if not enter_each(base, candidates, beta[rows], state, scratch(len(rows), capacity)):
+        raise np.linalg.LinAlgError("too many points become free")
     beta = beta.copy()
     beta[rows] = beta_at(state, base.lower, base.upper)
     return beta

@@ -249,6 +249,14 @@ class DualProblem:
         return replace(self, gram=cast(KernelMatrix, _NoKernelMatrix()))
 
     @cached_property
+    def first_row(self) -> Indices:
+        """The first row of each point; -1 for a null point."""
+        first = np.full(len(self.label), -1, dtype=np.intp)
+        rows = np.flatnonzero(self.group >= 0)[::-1]
+        first[self.group[rows]] = rows
+        return first
+
+    @cached_property
     def lower(self) -> Array:
         """Lower bounds of beta."""
         return np.where(self.label > 0, 0.0, -self.bound)

@@ -35,7 +35,7 @@ def kernel_shift(gram: KernelMatrix) -> float:
     diagonal = np.abs(gram.diagonal)
     size = float(np.median(diagonal)) or float(diagonal.mean()) or 1.0
     # Kernels whose matrix is computed on demand are positive semi-definite as they are.
-    smallest = 0.0 if gram.on_demand else gram.extremes[0]
+    smallest = 0.0 if gram.on_demand else gram.smallest
     return size + 2.0 * max(0.0, -smallest)
 
 

@@ -11,8 +11,9 @@ from bayes_svm.utils.types import Array
 
 __all__ = ["TILE", "largest_entry", "make_symmetric", "require_finite", "squared_lengths"]
 
-# A kernel matrix is computed in tiles of this many rows and columns, which fit in the cache.
-TILE = 256
+# A kernel matrix is computed in tiles of this many rows and columns, which fit in the cache. With a power of
+# two, the values of a column would displace each other there, and transposing would take much longer.
+TILE = 200
 # Largest difference between k(x, z) and k(z, x) that passes for rounding, relative to the largest value.
 ASYMMETRY = 1e-8
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise
 
+from bayes_svm._core.matrix import mirror_lower
 from bayes_svm.kernels.arrays import TILE, squared_lengths
 from bayes_svm.utils.types import Array, Indices
 
@@ -131,9 +132,10 @@ class FeatureFormula(NamedFormula):
                 columns = slice(first, min(first + TILE, size))
                 tile = self._tile(X[rows], X[columns], lengths[rows], lengths[columns])
                 if first == start:
-                    tile = np.triu(tile) + np.triu(tile, 1).T
+                    mirror_lower(tile, len(tile))
+                else:
+                    gram[columns, rows] = tile.T
                 gram[rows, columns] = tile
-                gram[columns, rows] = tile.T
         return gram
 
     def rows(self, X: Any, points: Indices, out: Array) -> None:

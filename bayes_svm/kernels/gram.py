@@ -140,7 +140,7 @@ class KernelMatrix:
         MemoryError
             If the rows do not fit into memory.
         """
-        if (self._place[points] < 0).any():
+        if self.on_demand and (self._place[points] < 0).any():
             with self._lock:
                 self._compute(np.unique(points[self._place[points] < 0]))
         return self._values, self._place
@@ -168,10 +168,14 @@ class KernelMatrix:
         self._n_known = last
 
     @cached_property
-    def extremes(self) -> tuple[float, float]:
-        """The smallest and the largest kernel value; all rows are computed for them."""
-        everything = self.require(np.arange(len(self)))[0][: len(self)]
-        return float(everything.min()), float(everything.max())
+    def smallest(self) -> float:
+        """The smallest kernel value; all rows are computed for it."""
+        return float(self.require(np.arange(len(self)))[0][: len(self)].min())
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest kernel value; all rows are computed for it."""
+        return float(self.require(np.arange(len(self)))[0][: len(self)].max())
 
     def _room(self, share: int) -> int:
         """Number of rows to reserve: at most all, and at most what ``1 / share`` of the free memory holds.

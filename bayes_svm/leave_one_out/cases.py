@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayes_svm.dual.machine import Machine
 from bayes_svm.leave_one_out.folds import fold_numbers
-from bayes_svm.leave_one_out.order import content_rank
 from bayes_svm.utils.dealing import copies_of_weight, deal
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
@@ -95,7 +94,7 @@ class Leaving:
         """
         number = int(min(number, self.times.sum()))
         rows = self.part_row
-        by_content = np.lexsort((self.removed, content_rank(machine)[machine.row_of[rows]], machine.y[rows]))
+        by_content = np.lexsort((self.removed, machine.content_rank[machine.row_of[rows]], machine.y[rows]))
         first = np.empty(len(self.times))
         # A case takes the place of its first part.
         first[self.case[by_content[::-1]]] = np.arange(len(rows))[::-1]
@@ -191,7 +190,7 @@ def strata(machine: Machine, number: int | None = None) -> Leaving:
     """Strata leave: each is a share of every class, so that the class ratio stays the same.
 
     The copies of the rows are dealt out to the strata in turn: class by class, and within a class in the
-    order of :func:`~bayes_svm.leave_one_out.order.content_rank`. Strata with the same contents are one
+    order of :attr:`~bayes_svm.dual.machine.Machine.content_rank`. Strata with the same contents are one
     case.
 
     Parameters
@@ -210,7 +209,7 @@ def strata(machine: Machine, number: int | None = None) -> Leaving:
     kind, row, unit, copies = _kinds(machine)
     label = machine.y[row]
     number = _number_of_strata(np.bincount(label, weights=copies)) if number is None else number
-    order = np.lexsort((unit, content_rank(machine)[machine.row_of[row]], label))
+    order = np.lexsort((unit, machine.content_rank[machine.row_of[row]], label))
     dealt = deal(copies[order], int(min(number, copies.sum())))
     of = order[dealt.thing]
     copies = (dealt.number * dealt.times[dealt.hand]).astype(float)
@@ -245,7 +244,7 @@ def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = No
         number = min(_number_of_strata(np.count_nonzero(counts, axis=0)), len(present))
     if number > len(present):
         raise ValueError(f"leave_out={number} asks for more strata than there are groups: {len(present)}.")
-    rank = content_rank(machine)
+    rank = machine.content_rank
     least = np.full(len(counts), len(rank))
     np.minimum.at(least, numbers[used], rank[machine.row_of[used]])
     order = present[np.lexsort((least[present], -counts[present].sum(axis=1)))]

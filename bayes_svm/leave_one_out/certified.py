@@ -214,7 +214,7 @@ def _whole(solution: DualSolution) -> Whole:
     beta = np.clip(solution.beta, problem.lower, problem.upper)
     K = np.ascontiguousarray(problem.gram.whole())
     gradient = solution.gradient
-    smallest, greatest = problem.gram.extremes
+    smallest, greatest = problem.gram.smallest, problem.gram.largest
     largest, mass = max(greatest, -smallest), float(np.abs(beta).sum())
     size = float(np.abs(solution.values).max()) + abs(solution.intercept) + 1.0
     excess = abs(float(beta.sum())) + EPSILON * mass

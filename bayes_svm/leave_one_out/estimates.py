@@ -186,7 +186,7 @@ def _r_delta_squared(machine: Machine) -> float:
         smallest = machine.X.data.min(initial=0.0) if sparse.issparse(machine.X) else machine.X.min()
         if unit_length and smallest >= 0:
             return 1.0
-    return float(gram.diagonal.max() - gram.extremes[0])
+    return float(gram.diagonal.max() - gram.smallest)
 
 
 def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Span:

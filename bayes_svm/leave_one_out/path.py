@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from joblib import delayed
+from scipy import sparse
 
 from bayes_svm._core.records import Ends, Moves, Room, State
 from bayes_svm._core.removals import Removals
@@ -29,7 +30,7 @@ from bayes_svm.utils.types import Array, Indices, Mask
 __all__ = ["Paths"]
 
 
-# The rates due to the members of several cases may take this much memory at a time.
+# The rates due to members outside the tableau may take this much memory at a time.
 DIRECTION_BYTES = 2**26
 # The ends of this many cases are verified together: the unit of parallel work.
 BATCH = 192
@@ -244,27 +245,21 @@ def _directions(
     origin: Origin, shared: SharedTableau, removals: Removals, place: Indices, change: Array
 ) -> Array:
     """Rates of all positions due to the members that are not free at the origin."""
-    n_free, W = shared.tableau.n_free, shared.tableau.W
-    if removals.n_cases > 1 and 8 * len(place) * len(W) > DIRECTION_BYTES:
-        half = removals.n_cases // 2
-        cut, parts = removals.start[half], (np.arange(half), np.arange(half, removals.n_cases))
-        first, second = (removals.take(part) for part in parts)
-        return np.concatenate(
-            [
-                _directions(origin, shared, first, place[:cut], change[:cut]),
-                _directions(origin, shared, second, place[cut:], change[cut:]),
-            ]
-        )
-    columns = np.zeros((len(place), len(W)))
-    inside, outside = np.flatnonzero(place >= n_free), np.flatnonzero((place < 0) & (change != 0))
-    columns[inside] = W[place[inside]]
-    if len(outside):
-        columns[outside] = columns_outside(
+    n_free, W, start = shared.tableau.n_free, shared.tableau.W, removals.start
+    # A sparse product adds up weighted rows of the tableau without a copy of each.
+    weights = np.where(place >= n_free, change, 0.0), np.maximum(place, 0), start
+    directions = sparse.csr_array(weights, shape=(removals.n_cases, len(W))) @ W
+    outside = np.flatnonzero((place < 0) & (change != 0))
+    step = max(1, DIRECTION_BYTES // (8 * len(W)))
+    for first in range(0, len(outside), step):
+        part = outside[first : first + step]
+        columns = columns_outside(
             origin.problem.gram,
             origin.system,
             shared.tableau.rows[n_free:],
-            removals.points[outside],
+            removals.points[part],
             shared.free_rest,
         )
-    columns *= change[:, None]
-    return columns if len(columns) == removals.n_cases else np.add.reduceat(columns, removals.start[:-1])
+        weights = change[part], np.arange(len(part)), np.searchsorted(part, start)
+        directions += sparse.csr_array(weights, shape=(removals.n_cases, len(part))) @ columns
+    return np.asarray(directions)

@@ -207,7 +207,7 @@ def _verify_outside(batch: _Batch) -> tuple[Mask, Indices]:
         return np.asarray(good), shared.outside[:0]
     # The points outside are in the order of their distance: those beyond the largest reach keep their sides.
     near = slice(int(np.searchsorted(shared.distance, reach[doubtful].max(), side="right")))
-    mass = np.abs(batch.delta[doubtful]).sum(axis=1) * length**2 + np.abs(ends.intercepts[doubtful]) + 1.0
+    mass = np.abs(batch.delta).sum(axis=1)[doubtful] * length**2 + np.abs(ends.intercepts[doubtful]) + 1.0
     # First in single precision, where overflow and NaN are not clear, then in double precision what is not
     # clear.
     with np.errstate(over="ignore", invalid="ignore"):

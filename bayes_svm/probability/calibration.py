@@ -48,6 +48,7 @@ FARTHEST = 30.0
 SHORTEST = 1e-10
 # A fit whose line search gives up has converged if the step promised no more than this of the log posterior.
 NEGLIGIBLE_GAIN = 1e-6
+EPSILON = float(np.finfo(float).eps)
 # A Hessian whose determinant, relative to the product of its diagonal, is below this is not inverted.
 SINGULAR_HESSIAN = 1e-8
 
@@ -183,7 +184,8 @@ def fit_sigmoid(
     known = 1.0 if boundary is None else min(1.0, scale / OFFSET_SCALE)
     # From the slope's logarithm, and the offset at the mean, to the scale of the values.
     back = np.array([[slope, 0.0], [-mean * slope, 1.0]])
-    covariance = back @ np.linalg.pinv(posterior.expected_hessian(parameters), hermitian=True) @ back.T
+    _, _, expected = posterior.derivatives(parameters)
+    covariance = back @ _inverse(expected) @ back.T
     return SigmoidLink(
         slope=slope,
         offset=float(parameters[1] - slope * mean),
@@ -277,42 +279,34 @@ class _Posterior:
             + np.log1p(self._deviation(parameters) ** 2)
         )
 
-    def _parts(self, parameters: Array) -> tuple[Array, Array, Array, float]:
-        """What the derivatives share.
+    def derivatives(self, parameters: Array) -> tuple[Array, Array, Array]:
+        """Gradient, Hessian and expected Hessian of the loss.
 
-        Derivative of each score by the log slope, derivative of the loss by each score, gradient of the
-        deviation, and the deviation itself.
+        The last is the expected Hessian of the likelihood, with an upper bound of the prior's: it is positive
+        definite. It also stands for the Hessian itself where that is not safely positive definite.
         """
-        slope = np.exp(parameters[0])
-        inner = slope * self.values
+        slope, deviation = np.exp(parameters[0]), self._deviation(parameters)
+        inner = slope * self.values  # derivative of each score by the logarithm of the slope
         score = inner + parameters[1]
-        pull = self.weight * (self.other * expit(score) - self.target * expit(-score))
-        return inner, pull, np.array([-slope * self.centre, 1.0]) / self.scale, self._deviation(parameters)
-
-    def gradient(self, parameters: Array) -> Array:
-        inner, pull, turn, deviation = self._parts(parameters)
-        own = np.array([inner @ pull + parameters[0] / LOG_SLOPE_DEVIATION**2, pull.sum()])
-        return np.asarray(own + 2.0 * deviation / (1.0 + deviation**2) * turn)
-
-    def expected_hessian(self, parameters: Array) -> Array:
-        """Expected Hessian of the likelihood, with an upper bound of the prior's: positive definite."""
-        inner, _, turn, deviation = self._parts(parameters)
-        score = inner + parameters[1]
-        curvature = self.weight * expit(score) * expit(-score)
-        design = np.column_stack([inner, np.ones_like(inner)])
-        hessian = design.T @ (curvature[:, None] * design)
-        hessian[np.diag_indices(2)] += (1.0 / LOG_SLOPE_DEVIATION**2, 1e-14 * self.weight.sum())
+        above, below = expit(score), expit(-score)
+        pull = self.weight * (self.other * above - self.target * below)
+        curvature = self.weight * above * below
+        bent = curvature * inner
+        mixed, drag = bent.sum(), inner @ pull
+        # The offset's prior: derivative and curvature by the deviation, and how the parameters turn it.
+        fall = 2.0 * deviation / (1.0 + deviation**2)
         bend = 0.0 if self.boundary is None else 2.0 / (1.0 + deviation**2)
-        return np.asarray(hessian + bend * np.outer(turn, turn))
-
-    def hessian(self, parameters: Array) -> Array:
-        """The Hessian where it is safely positive definite, otherwise the expected one."""
-        inner, pull, turn, deviation = self._parts(parameters)
-        expected = self.expected_hessian(parameters)
-        exact = expected - 4.0 * deviation**2 / (1.0 + deviation**2) ** 2 * np.outer(turn, turn)
-        exact[0, 0] += inner @ pull + 2.0 * deviation / (1.0 + deviation**2) * turn[0]
-        singular = SINGULAR_HESSIAN * expected[0, 0] * expected[1, 1]
-        return exact if np.linalg.det(exact) > singular and exact[0, 0] > 0.0 else expected
+        turn = np.array([-slope * self.centre, 1.0]) / self.scale
+        turns = np.outer(turn, turn)
+        gradient = np.array([drag + parameters[0] / LOG_SLOPE_DEVIATION**2, pull.sum()]) + fall * turn
+        slopes = bent @ inner + 1.0 / LOG_SLOPE_DEVIATION**2
+        expected = np.array([[slopes, mixed], [mixed, curvature.sum() + 1e-14 * self.weight.sum()]])
+        expected += bend * turns
+        exact = expected - fall**2 * turns
+        exact[0, 0] += drag + fall * turn[0]
+        determinant = exact[0, 0] * exact[1, 1] - exact[0, 1] ** 2
+        safe = exact[0, 0] > 0.0 and determinant > SINGULAR_HESSIAN * expected[0, 0] * expected[1, 1]
+        return gradient, exact if safe else expected, expected
 
 
 def _newton(posterior: _Posterior, offset: float) -> tuple[Array, bool]:
@@ -320,8 +314,8 @@ def _newton(posterior: _Posterior, offset: float) -> tuple[Array, bool]:
     parameters = np.array([0.0, offset])
     loss = posterior.loss(parameters)
     for _ in range(100):
-        gradient = posterior.gradient(parameters)
-        step = np.linalg.solve(posterior.hessian(parameters), gradient)
+        gradient, hessian, _ = posterior.derivatives(parameters)
+        step = _inverse(hessian) @ gradient
         gain = gradient @ step
         # Convergence is quadratic: one full step from here leaves nothing but rounding.
         last, length = gain <= 1e-12 * loss, 1.0
@@ -338,3 +332,11 @@ def _newton(posterior: _Posterior, offset: float) -> tuple[Array, bool]:
         if last:
             return parameters, True
     return parameters, False
+
+
+def _inverse(hessian: Array) -> Array:
+    """Inverse of a positive definite matrix of shape (2, 2), finite even if rounding makes it singular."""
+    (first, mixed), (_, second) = hessian.tolist()
+    shear = mixed / first
+    rest = max(second - mixed * shear, EPSILON * second)
+    return np.array([[1.0 / first + shear**2 / rest, -shear / rest], [-shear / rest, 1.0 / rest]])

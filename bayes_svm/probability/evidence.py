@@ -276,7 +276,4 @@ def _kernel_derivatives(machine: Machine, problem: DualProblem, used: Indices) -
     """Derivatives of the kernel matrix of the used points, each of shape (n_parameters, n_used, n_used)."""
     if machine.kernel.precomputed:
         return {}
-    rows = np.flatnonzero(problem.group >= 0)[::-1]
-    first = np.empty(len(problem.label), dtype=np.intp)
-    first[problem.group[rows]] = rows
-    return machine.kernel.derivatives(machine.X[first[used]])
+    return machine.kernel.derivatives(machine.X[problem.first_row[used]])

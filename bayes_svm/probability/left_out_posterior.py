@@ -172,10 +172,11 @@ def information_across(
         posterior = posterior_of(machine, solution, C, max_rows=max_rows, bound=bound)
         if not posterior.definite:
             return None
+        factor = posterior.factor_of(problem.gram.block(posterior.points, posterior.points))
         step = max(1, BLOCK_BYTES // (8 * max(1, len(posterior.points))))
         for start in range(0, len(other), step):
             part = other[start : start + step]
-            explained = posterior.explained(problem.gram.block(posterior.points, point[part]).T)
+            explained = posterior.explained(problem.gram.block(posterior.points, point[part]).T, factor)
             found[part] = information_from(explained, problem.gram.diagonal[point[part]], posterior.lam)
         if len(unweighted):
             found[unweighted] = posterior.information(machine.X[row[unweighted]])

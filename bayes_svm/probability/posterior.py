@@ -7,12 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, eigh, qr, solve_triangular
+from scipy.linalg import blas, eigh, lapack, qr
 
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.kernel import Kernel
-from bayes_svm.leave_one_out.order import content_rank
 from bayes_svm.probability.curvature import SHARPNESS, hinge_curvature
 from bayes_svm.probability.eigensystem import INDEFINITE, Eigensystem, is_definite
 from bayes_svm.utils.memory import require_bytes
@@ -64,26 +63,28 @@ class Posterior:
         """Cholesky factor of ``lambda I + D K_aa D``, ``D = R^(1/2)``."""
         if not self.definite:
             raise ValueError(self._indefinite)
-        n_active = len(self.curvature)
         require_bytes(
-            16 * n_active**2,
-            f"The posterior of {n_active} points near the margin",
+            24 * len(self.curvature) ** 2,
+            f"The posterior of {len(self.curvature)} points near the margin",
             "Raise C, so that fewer points are near the margin, or fit on fewer points.",
         )
+        return self.factor_of(self.kernel(self.rows, self.rows))
+
+    def factor_of(self, gram: Array) -> Array:
+        """The same, given ``K_aa``; what is above the diagonal is meaningless."""
         root = np.sqrt(self.curvature)
-        scaled = self.kernel(self.rows, self.rows)
-        scaled *= root
+        scaled = gram.T * root  # in the order of LAPACK
         scaled *= root[:, None]
-        scaled[np.diag_indices_from(scaled)] += self.lam
-        try:
-            return np.asarray(cholesky(scaled, lower=True, check_finite=False))
-        except np.linalg.LinAlgError:
-            # Lambda is smaller than the rounding errors of D K D. The exact eigenvalues are at least lambda.
-            values, vectors = eigh(scaled, check_finite=False)
-            if values[0] < -INDEFINITE * values[-1]:
-                raise ValueError(self._indefinite) from None
-            half = vectors * np.sqrt(np.maximum(values, self.lam))
-            return np.asarray(qr(half.T, mode="r", check_finite=False)[0][: len(half)].T)
+        scaled.flat[:: len(root) + 1] += self.lam
+        factor, info = lapack.dpotrf(scaled, lower=1, clean=0)
+        if info == 0:
+            return np.asarray(factor)
+        # Lambda is smaller than the rounding errors of D K D. The exact eigenvalues are at least lambda.
+        values, vectors = eigh(scaled, check_finite=False)
+        if values[0] < -INDEFINITE * values[-1]:
+            raise ValueError(self._indefinite)
+        half = vectors * np.sqrt(np.maximum(values, self.lam))
+        return np.asarray(qr(half.T, mode="r", check_finite=False)[0][: len(half)].T)
 
     @property
     def _indefinite(self) -> str:
@@ -103,13 +104,15 @@ class Posterior:
             return True
         return is_definite(self.kernel(self.rows, self.rows))
 
-    def explained(self, cross: Array) -> Array:
+    def explained(self, cross: Array, factor: Array | None = None) -> Array:
         """Part of ``k(x, x)`` that the data explain, ``k_a' (lambda R^-1 + K_aa)^-1 k_a``.
 
         Parameters
         ----------
         cross : array of shape (n_samples, n_active)
             Kernel values with the active points.
+        factor : array of shape (n_active, n_active), optional
+            What :meth:`factor_of` returned, if it is known already.
 
         Returns
         -------
@@ -123,15 +126,19 @@ class Posterior:
         MemoryError
             If the matrix of the active points does not fit.
         """
-        half = self.half_of(cross)
+        half = self.half_of(cross, factor)
         return np.asarray(np.einsum("ij,ij->j", half, half))
 
-    def half_of(self, cross: Array) -> Array:
+    def half_of(self, cross: Array, factor: Array | None = None) -> Array:
         """Vectors whose squared lengths are :meth:`explained`, as columns: shape (n_active, n_samples)."""
         if cross.shape[1] == 0:
             return np.zeros((0, len(cross)))
+        factor = self._factor if factor is None else factor
         scaled = np.sqrt(self.curvature)[:, None] * cross.T
-        return np.asarray(solve_triangular(self._factor, scaled, lower=True, check_finite=False))
+        # BLAS works on columns; if the rows are contiguous, it gets the transposed system, not a copy.
+        if scaled.flags.f_contiguous:
+            return np.asarray(blas.dtrsm(1.0, factor, scaled, lower=1, overwrite_b=1))
+        return np.asarray(blas.dtrsm(1.0, factor, scaled.T, side=1, lower=1, trans_a=1, overwrite_b=1)).T
 
     def variance(self, X: Any, diagonal: Array | None = None) -> Array:
         """Posterior variance of the decision value at each row of X, computed in blocks of bounded memory.
@@ -268,7 +275,7 @@ def posterior_of(
         How sharply: see there.
     max_rows : int, optional
         Largest number of active points. If there are more, this many are kept, evenly spaced in the order of
-        :func:`~bayes_svm.leave_one_out.order.content_rank`. The variance of such a sketch is larger.
+        :attr:`~bayes_svm.dual.machine.Machine.content_rank`. The variance of such a sketch is larger.
     bound : array of shape (n_points,), optional
         Part of each point's upper bound that counts; all of it by default.
 
@@ -281,15 +288,12 @@ def posterior_of(
     bound = problem.bound if bound is None else bound
     curvature = bound / C * hinge_curvature(problem.label * solution.values, smoothing, sharpness)
     active = np.flatnonzero(curvature > NEGLIGIBLE_CURVATURE * curvature.max())
-    first_row = np.full(len(curvature), -1, dtype=np.intp)
-    rows = np.flatnonzero(problem.group >= 0)[::-1]
-    first_row[problem.group[rows]] = rows
     if max_rows is not None and len(active) > max_rows:
         # Choose by the content of the points: the order of the rows must not change the result.
-        rank = content_rank(machine)[machine.row_of[first_row[active]]]
+        rank = machine.content_rank[machine.row_of[problem.first_row[active]]]
         active = active[np.argsort(rank, kind="stable")]
         active = np.sort(active[np.linspace(0, len(active) - 1, max_rows).round().astype(np.intp)])
-    numbers = first_row[active]
+    numbers = problem.first_row[active]
     return Posterior(
         kernel=machine.kernel,
         rows=np.empty((0, 0)) if machine.kernel.precomputed else machine.X[numbers],

@@ -69,8 +69,7 @@ def over_grid(
         similarity = [class_similarity_of(estimator, settings[group[0]], data) for group in groups]
         kept = np.argsort(similarity, kind="stable")[: math.ceil(prefilter * len(groups))]
         groups = [groups[k] for k in np.sort(kept)]
-    # The limit on BLAS threads is the whole process's. Without this context, the first of several threads
-    # to leave its own would lift it for all.
+    # A trial limits only the fit of the BayesSVC. Here the steps before it are limited too.
     with one_blas_thread():
         parts = Parallel(n_jobs=n_jobs)(
             delayed(try_same_kernel)(estimator, [settings[k] for k in group], data, criterion, bool(verbose))

@@ -240,18 +240,20 @@ def _row_sums(kernel: Kernel, X: Any, scale: Array, spread: Array, n_jobs: int |
 
 def _panel_sums(kernel: Kernel, X: Any, scale: Array, spread: Array, rows: slice) -> Array:
     """Some rows of ``H @ spread``."""
-    sums = np.zeros((rows.stop - rows.start, spread.shape[1]))
-    unit = bool(np.all(scale == 1.0))
-    for columns in row_panels(X.shape[0]):
-        values = kernel.to_training(X[rows], X[columns], np.arange(columns.start, columns.stop))
-        if columns == rows and not kernel.positive_semidefinite:
-            make_symmetric(np.array(values, dtype=np.float64), str(kernel))
-        if not unit:
-            values = values * scale[rows, None] * scale[columns]
-        if not kernel.positive_semidefinite:
-            _require_cosines(values, kernel)
-        sums += values @ spread[columns]
-    return sums
+    # Each job enters the context itself, because it may run in another process.
+    with one_blas_thread():
+        sums = np.zeros((rows.stop - rows.start, spread.shape[1]))
+        unit = bool(np.all(scale == 1.0))
+        for columns in row_panels(X.shape[0]):
+            values = kernel.to_training(X[rows], X[columns], np.arange(columns.start, columns.stop))
+            if columns == rows and not kernel.positive_semidefinite:
+                make_symmetric(np.array(values, dtype=np.float64), str(kernel))
+            if not unit:
+                values = values * scale[rows, None] * scale[columns]
+            if not kernel.positive_semidefinite:
+                _require_cosines(values, kernel)
+            sums += values @ spread[columns]
+        return sums
 
 
 def _require_cosines(values: Array, kernel: Kernel) -> None:

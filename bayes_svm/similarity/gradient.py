@@ -339,16 +339,18 @@ def _gaussian_panel(points: Array, y: Indices, weight: Array, panel: slice) -> A
     :math:`2 \sum_i u_i (u_i \sum_j k_{ij} - \sum_j k_{ij} u_j)`. The sum of these over all panels
     is :math:`\sum_{ij} k_{ij} (u_i - u_j)^2`.
     """
-    left, kernel = points[panel], GaussianKernel()
-    sums = np.zeros((2, 1 + points.shape[1]))
-    for columns in row_panels(len(points)):
-        right = points[columns]
-        values = kernel(left, right) * weight[panel, None] * weight[columns]
-        for k, weighted in enumerate((values * (y[panel, None] == y[columns]), values)):
-            row_sum = weighted.sum(axis=1)
-            sums[k, 0] += row_sum.sum()
-            sums[k, 1:] += 2 * np.einsum("ik,ik->k", left, left * row_sum[:, None] - weighted @ right)
-    return sums
+    # Each job enters the context itself, because it may run in another process.
+    with one_blas_thread():
+        left, kernel = points[panel], GaussianKernel()
+        sums = np.zeros((2, 1 + points.shape[1]))
+        for columns in row_panels(len(points)):
+            right = points[columns]
+            values = kernel(left, right) * weight[panel, None] * weight[columns]
+            for k, weighted in enumerate((values * (y[panel, None] == y[columns]), values)):
+                row_sum = weighted.sum(axis=1)
+                sums[k, 0] += row_sum.sum()
+                sums[k, 1:] += 2 * np.einsum("ik,ik->k", left, left * row_sum[:, None] - weighted @ right)
+        return sums
 
 
 def _aggregation(rows: LabelledRows, kernel: AggregationKernel) -> tuple[float, Array]:

@@ -70,7 +70,8 @@ def checked_labels(y: ArrayLike) -> NDArray[Any]:
         raise ValueError(
             "This requires y to be passed, but the target y is None: give the labels, one for each row of X."
         )
-    return np.asarray(column_or_1d(y, warn=True))
+    # What is one array already, such as the y that scikit-learn has checked, needs no second check.
+    return y if type(y) is np.ndarray and y.ndim == 1 else np.asarray(column_or_1d(y, warn=True))
 
 
 def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
@@ -84,7 +85,9 @@ def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
         If y is not a classification target, or holds a single class.
     """
     labels = checked_labels(y)
-    check_classification_targets(labels)
+    # Whole numbers and strings are classes; whether others are, takes a while to find out.
+    if labels.dtype.kind not in "biuU":
+        check_classification_targets(labels)
     classes = np.unique(labels[weight > 0])
     if len(classes) < 2:
         raise ValueError(

@@ -1,10 +1,14 @@
 import numpy as np
 import pytest
 
-from bayes_svm._core.changed_points import combine, factorise, factorise_changed, solve_factorised, toggle
+from _sources import sources
 from bayes_svm._core.records import Base
 from bayes_svm.dual.tableau_path import scratch
 
+# C alone can call these when they are compiled.
+steps = sources().changed_points
+factorise, factorise_changed = steps.factorise, steps.factorise_changed
+solve_factorised, toggle = steps.solve_factorised, steps.toggle
 random = np.random.default_rng(0)
 
 
@@ -83,7 +87,7 @@ def test_a_changed_points_system_may_be_singular():
 def test_combine_adds_rows_of_the_tableau(count):
     W, start, out = random.normal(size=(9, 9)), random.normal(size=9), np.empty(9)
     weights, rows = random.normal(size=9), random.permutation(9)
-    combine(W, start, rows, weights, count, out)
+    sources().matrix.combine(W, start, rows, weights, count, 9, out)
     np.testing.assert_allclose(out, start + weights[:count] @ W[rows[:count]], atol=1e-12)
 
 

@@ -3,27 +3,19 @@ import pytest
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
-from bayes_svm._core.optimality import (
-    Measured,
-    Points,
-    Tolerance,
-    check_ends,
-    check_moved,
-)
+from bayes_svm._core.check_records import Measured, Points, Tolerance
+from bayes_svm._core.optimality import check_ends, check_moved
 from bayes_svm._core.removals import Removals
 from bayes_svm.dual.from_estimator import machine_of
 from oracles.optimality import measure
 
 
 def checked(problem, beta, values, points, rest):
-    """``check_ends`` with its outputs made and returned."""
+    """``check_ends`` where one point of each row keeps ``rest``."""
     n = len(points)
-    kkt, gap, scale, low, high = (np.empty(n) for _ in range(5))
-    free = np.zeros(n, dtype=bool)
     bounds = np.tile(problem.bound, (n, 1))
     bounds[np.arange(n), points] = rest
-    check_ends(beta, values, problem.label, bounds, Tolerance(1e-9, 1e-13), kkt, gap, scale, free, low, high)
-    return kkt, gap, scale, free, low, high
+    return check_ends(beta, values, problem.label, bounds, Tolerance(1e-9, 1e-13))
 
 
 @pytest.mark.parametrize("make", [noisy, awkward])

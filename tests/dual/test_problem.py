@@ -38,6 +38,7 @@ def test_equal_points_merge_and_their_bounds_add_up():
     np.testing.assert_array_equal(problem.label, [-1, 1, -1])
     np.testing.assert_array_equal(problem.bound, [8, 3, 4])
     np.testing.assert_array_equal(problem.group, [1, 1, 2, 0, -1])
+    np.testing.assert_array_equal(problem.first_row, [3, 0, 2])
     np.testing.assert_array_equal(problem.gram.whole(), [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
 
 

@@ -5,9 +5,9 @@ import pytest
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
-from bayes_svm._core import certify
-from bayes_svm._core.descend import descend, start_descent
-from bayes_svm._core.primal import best_intercept, duality_gap, weighted_quantile
+from _sources import sources
+from bayes_svm._core.pair_records import CHECKED, Bounds
+from bayes_svm._core.primal import duality_gap
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.leave_one_out import certified
 from bayes_svm.leave_one_out.certified import leave_out_signs, proven
@@ -19,6 +19,11 @@ KERNELS = (
     {"kernel": "rbf", "gamma": 0.5},
     {"kernel": "poly", "degree": 2, "gamma": 0.5, "coef0": 1.0},
 )
+
+# C alone can call these when they are compiled.
+certify, primal_steps = sources().certify, sources().primal
+descend, start_descent = sources().descend.descend, sources().descend.start_descent
+best_intercept, weighted_quantile = primal_steps.best_intercept, primal_steps.weighted_quantile
 
 
 def both_labels(n=30, seed=0):
@@ -67,7 +72,7 @@ def test_every_proven_sign_is_that_of_all_exact_solutions(parameters, make, C):
             signs = leave_out_signs(solution, points, rest, proof=proof, tolerance=tolerance)
             worst = np.sign(signs.values) * value - width / 2
             assert np.all(worst[proven(signs, problem)] > -1e-5 * scale)
-            assert np.all(proven(signs, problem)[signs.outcomes == certify.CHECKED])
+            assert np.all(proven(signs, problem)[signs.outcomes == CHECKED])
             assert proven(signs, problem).sum() > 0
 
 
@@ -80,7 +85,7 @@ def test_warm_values_tend_to_the_exact_ones(parameters, make):
     loose = leave_out_signs(solution, points, rest, proof=False, tolerance=1e-2)
     tight = leave_out_signs(solution, points, rest, proof=False, tolerance=1e-9, max_steps=10**6)
     value = np.array([exact(problem, *case)[0] for case in zip(points, rest, strict=True)])
-    unresolved = tight.outcomes != certify.CHECKED
+    unresolved = tight.outcomes != CHECKED
     assert unresolved.sum() > 3
     scale = max(1.0, np.abs(value).max())
     np.testing.assert_allclose(tight.values[unresolved], value[unresolved], atol=1e-5 * scale)
@@ -106,7 +111,7 @@ def test_the_result_is_the_same_at_any_number_of_threads(proof, monkeypatch):
     points, rest = np.arange(120), np.zeros(120)
     one = leave_out_signs(solution, points, rest, proof=proof, n_jobs=1)
     three = leave_out_signs(solution, points, rest, proof=proof, n_jobs=3)
-    assert (one.outcomes != certify.CHECKED).sum() > certified.TRIAL_CASES + 14
+    assert (one.outcomes != CHECKED).sum() > certified.TRIAL_CASES + 14
     for name in ("values", "outcomes", "violation", "gap", "columns", "steps"):
         np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
 
@@ -119,7 +124,7 @@ def test_proofs_are_given_up_where_they_do_not_pay(monkeypatch):
     given_up = leave_out_signs(solution, points, rest, proof=True)
     warm = leave_out_signs(solution, points, rest, proof=False)
     assert proven(certain, problem).sum() > proven(given_up, problem).sum() > proven(warm, problem).sum()
-    later = np.flatnonzero(warm.outcomes != certify.CHECKED)[certified.TRIAL_CASES :]
+    later = np.flatnonzero(warm.outcomes != CHECKED)[certified.TRIAL_CASES :]
     np.testing.assert_array_equal(given_up.values[later], warm.values[later])
     assert certain.steps.sum() < warm.steps.sum()
 
@@ -176,7 +181,7 @@ def test_h_gains_what_it_says_and_ends_at_the_optimum_under_the_condition(make, 
     kbar, y, bound = restricted(problem, point, rest)
     whole, work = certified._whole(solution), certified._work(len(y))
     certify.check_whole(whole, point, rest, 0, work)
-    bounds = certify.Bounds(-np.inf, 0.0, np.inf, rest - solution.alpha[point], 0, 0.0, 0)
+    bounds = Bounds(-np.inf, 0.0, np.inf, rest - solution.alpha[point], 0, 0.0, 0)
 
     def dual(gamma):
         return y @ gamma - gamma @ kbar @ gamma / 2
@@ -231,7 +236,7 @@ def test_the_best_intercept_is_the_best_of_all_kinks(seed):
         return work.bound @ np.maximum(0, -y * (work.gradient + b))
 
     low, high = min(state.low, state.high), max(state.low, state.high)
-    b = best_intercept(y, work.bound, work.gradient, low, high, work.position, work.weight)
+    b = best_intercept(n, y, work.bound, work.gradient, low, high, work.position, work.weight)
     assert loss(b) == pytest.approx(min(loss(kink) for kink in -work.gradient), abs=1e-10)
 
 

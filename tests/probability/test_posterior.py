@@ -20,6 +20,15 @@ def test_variance_is_that_of_the_explicit_feature_map(linear):
     np.testing.assert_allclose(posterior.variance(at), explicit(X, r, 1 / C, at), rtol=1e-6)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_known_factor_and_the_order_in_memory_make_no_difference(linear, order):
+    X, _, _, _, posterior, _ = linear
+    cross = np.asarray(X @ posterior.rows.T, order=order)
+    expected = np.einsum("ii->i", X @ X.T) - posterior.lam * posterior.variance(X)
+    for factor in (None, posterior.factor_of(posterior.rows @ posterior.rows.T)):
+        np.testing.assert_allclose(posterior.explained(cross, factor), expected, rtol=1e-9)
+
+
 def test_information_is_not_lost_in_rounding():
     """1e-20 of the prior's precision: the difference of two precisions would be 0."""
     X, y = noisy()

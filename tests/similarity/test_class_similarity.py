@@ -1,8 +1,10 @@
 """Class similarity, compared with a double loop over pairs of rows."""
 
+import joblib
 import numpy as np
 import pytest
 from scipy import sparse
+from threadpoolctl import threadpool_info
 
 from _data import noisy, three_classes
 from bayes_svm import AggregationKernel, class_similarity
@@ -67,6 +69,17 @@ def test_panels_and_threads_do_not_show(kernel, monkeypatch):
     assert_is(one, (whole.average, whole.within, whole.between, whole.value))
     np.testing.assert_array_equal(one.average, two.average)
     assert one.value == two.value
+
+
+def test_processes_have_one_blas_thread():
+    def kernel(X, Z):
+        assert {blas["num_threads"] for blas in threadpool_info() if blas["user_api"] == "blas"} == {1}
+        return X @ Z.T
+
+    X, y = noisy(60, seed=0)
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=2):
+        spread = class_similarity(X, y, kernel=kernel, n_jobs=2)
+    assert spread.value == class_similarity(X, y, kernel=kernel).value
 
 
 @pytest.mark.parametrize("unbiased", [True, False])

@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 from bayes_svm import BayesSVC
 from validation._common import Page, first_split, geometric_mean, parse, parser_for, table
 from validation._common import progress as say
-from validation.speed._processes import compilation_table
 
 ABOUT = """\
 Wall times in seconds of: `SVC` alone, with no probabilities; scikit-learn's way to probabilities,
@@ -29,7 +28,7 @@ benchmark sets, standardised, and on a synthetic noisy problem (`make_classifica
 informative, flip_y = 0.2). The first three are timed in turn, round after round, and the best time of each
 is taken, so that all meet the same machine. At one thread BLAS is limited to one, at two threads to two,
 and n_jobs is the same number, as threads (for `SVC`, whose fit cannot use them, only BLAS is; the naive
-rows run side by side). Numba compiles before the clock starts; what that costs is the last section."""
+rows run side by side)."""
 
 SIZES = (500, 1000, 2000, 5000)
 NAIVE_ROWS = 25
@@ -156,8 +155,6 @@ def main() -> None:
     )
     args = parse(parser)
     page = Page("validation.speed.fit", "How long a fit takes", ABOUT)
-    BayesSVC().fit(*synthetic(200))
-    compiled = compilation_table()
     cases = measure(args)
     page.add(
         f"Rounds: {args.repeats}, from {LARGE} rows on {min(args.repeats, 2)}. Naive leave-one-out runs once."
@@ -166,7 +163,6 @@ def main() -> None:
     for threads in args.threads:
         title = "One thread each" if threads == 1 else f"{threads} threads each"
         page.add(f"## {title}", times_table([case for case in cases if case["threads"] == threads]))
-    page.add("## Compilation", compiled)
     page.finish(args.output)
 
 

@@ -32,8 +32,7 @@ fit included. With `sign_only=True` only the signs. The four are timed in turn, 
 best time of each is taken. IDA sets: training part of the first split, standardised, rbf, gamma = 1/d. The
 synthetic problem is `make_classification` with 20 features, 8 informative, flip_y = 0.2, rbf, gamma = 1/20.
 Reuters: the 9603 training documents of the ModApte split, title and text, tf-idf, linear kernel, C = 1.
-Events are changes of the set of free points, per point that has a path. Numba compiles before the clock
-starts."""
+Events are changes of the set of free points, per point that has a path."""
 
 SIZES = (2000, 5000, 10_000)
 FIGURE_SIZES = (500, 1000, 2000, 5000, 10_000)

@@ -5,7 +5,7 @@
 
 PYTHON is an interpreter that the version is installed for; DIR, put first on its module path, is a
 checkout to take instead. Each round starts a process of either version in turn, which runs every case
-once to compile and load, and then for half a second, three times at least. The smallest of all times of a
+once to load, and then for half a second, three times at least. The smallest of all times of a
 case counts. One thread. Run it on a machine that does nothing else.
 """
 
@@ -24,7 +24,7 @@ import numpy as np
 
 # Of each case in one process: so many runs at least, and so many seconds.
 REPEATS, SECONDS = 3, 0.5
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def cases() -> Iterator[tuple[str, Callable[[], Any]]]:

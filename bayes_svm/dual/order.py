@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayes_svm.dual.machine import Machine
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["content_rank"]
+__all__ = ["rank_of_rows", "rank_of_sets"]
 
 Words = NDArray[np.uint64]
 
@@ -26,49 +26,57 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIXERS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
 
 
-def content_rank(machine: Machine) -> Indices:
-    """Rank of each distinct row of a machine, in an order as good as random.
+def rank_of_rows(X: Any, rows: Indices) -> Indices:
+    """Rank of some rows, which are distinct, in an order as good as random.
 
     The rank follows from two hashes of the row's non-zero values and their columns. The first hash sees 20
     bits of each value. Rows that differ by rounding only, such as those scaled by a scaler that was fitted
     to permuted data, therefore keep their places. The second hash sees all bits, and separates rows that
-    have the same first hash. Dense and sparse rows have the same hashes. For a precomputed kernel a row
-    counts as the set of its values, since permuting the rows permutes the columns too.
+    have the same first hash. Dense and sparse rows have the same hashes.
 
     Parameters
     ----------
-    machine : Machine
-        The training data.
+    X : array or CSR matrix of shape (n_samples, n_features)
+        Feature vectors.
+    rows : array of shape (n_distinct,)
+        The rows to rank.
 
     Returns
     -------
     array of shape (n_distinct,)
         The ranks, from 0.
     """
-    if machine.kernel.precomputed:
-        keys = _keys_of_sets(machine.gram.whole())
-    else:
-        rows = np.flatnonzero(machine.row_of >= 0)
-        first = np.empty(machine.row_of.max() + 1, dtype=np.intp)
-        first[machine.row_of[rows][::-1]] = rows[::-1]
-        keys = _keys_of_rows(machine.X, first)
+    return _rank_of(_keys_of_rows(X, rows))
+
+
+def rank_of_sets(gram: Array) -> Indices:
+    """The same for the rows of a kernel matrix, each of which counts as the set of its values.
+
+    Permuting the points permutes the rows and the columns.
+    """
+    return _rank_of(_keys_of_sets(gram))
+
+
+def _rank_of(keys: Words) -> Indices:
     rank = np.empty(len(keys), dtype=np.intp)
     rank[np.lexsort((keys[:, 1], keys[:, 0]))] = np.arange(len(keys))
     return rank
 
 
 def _keys_of_rows(X: Any, rows: Indices) -> Words:
-    """Both hashes of some rows of a dense or CSR matrix, shape (n_rows, 2)."""
-    keys = np.empty((len(rows), 2), dtype=np.uint64)
+    """Both hashes of some rows of a dense or CSR matrix, shape (n_rows, 2): sums of mixed entries."""
+    keys = np.zeros((len(rows), 2), dtype=np.uint64)
     for part in _blocks(len(rows), X.shape[1]):
         chosen = X[rows[part]]
         if sparse.issparse(chosen):
-            lengths = np.diff(chosen.indptr)
-            row, column, values = np.repeat(np.arange(len(lengths)), lengths), chosen.indices, chosen.data
+            row, largest = chosen.tocoo().row, np.zeros(chosen.shape[0])
+            np.maximum.at(largest, row, np.abs(chosen.data))
+            for k, mixed in enumerate(_mixed_entries(chosen.data, chosen.indices, largest[row])):
+                np.add.at(keys[part, k], row, mixed)
         else:
-            row, column = np.nonzero(chosen)
-            values = chosen[row, column]
-        keys[part] = _hashes(row, column, values, chosen.shape[0])
+            largest = np.abs(chosen).max(axis=1)[:, None]
+            for k, mixed in enumerate(_mixed_entries(chosen, np.arange(X.shape[1]), largest)):
+                keys[part, k] = mixed.sum(axis=1)
     return keys
 
 
@@ -100,18 +108,11 @@ def _blocks(n_rows: int, width: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, n_rows, step)]
 
 
-def _hashes(row: Indices, column: NDArray[Any], values: Array, n_rows: int) -> Words:
-    """Sums of the mixed entries of each row. Neither their order nor entries of value 0 change a sum."""
-    largest = np.zeros(n_rows)
-    np.maximum.at(largest, row, np.abs(values))
+def _mixed_entries(values: Array, column: NDArray[Any], largest: Array) -> Iterator[Words]:
+    """What each entry contributes to either hash: nothing if it is 0. ``largest`` is that of its row."""
     place = (column.astype(np.uint64) + np.uint64(1)) * GOLDEN
-    exact = np.where(values != 0, _mix(place + _mix((values + 0.0).view(np.uint64))), np.uint64(0))
-    coarse = _coarse(values, largest[row])
-    rough = np.where(coarse != 0, _mix(place + _mix(coarse.view(np.uint64))), np.uint64(0))
-    keys = np.zeros((n_rows, 2), dtype=np.uint64)
-    np.add.at(keys[:, 0], row, rough)
-    np.add.at(keys[:, 1], row, exact)
-    return keys
+    for seen in (_coarse(values, largest), values + 0.0):
+        yield np.where(seen != 0, _mix(place + _mix(seen.view(np.uint64))), np.uint64(0))
 
 
 def _coarse(values: Array, largest: Array) -> NDArray[np.int64]:

@@ -8,12 +8,11 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.leave_one_out.order import content_rank
 
 
 def rank_of_rows(X, y, kernel="rbf"):
     machine, _ = machine_of(SVC(kernel=kernel, gamma=0.5), X, y)
-    return content_rank(machine)[machine.row_of]
+    return machine.content_rank[machine.row_of]
 
 
 @pytest.mark.parametrize("make", [noisy, awkward])

@@ -1,0 +1,95 @@
+"""The calls that the package makes of its compiled loops, recorded with what they were given."""
+
+import sys
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+
+import numpy as np
+from sklearn.svm import SVC
+
+from _data import awkward, noisy
+from bayes_svm import BayesSVC, leave_one_out
+
+# Every function of the compiled modules that the package calls.
+CALLED = {
+    "matrix": (
+        "block",
+        "largest_sum",
+        "mirror_lower",
+        "smallest_of_rows",
+        "sum_of_rows",
+        "add_sparse_product",
+    ),
+    "follow": ("enter_each", "follow"),
+    "shrink": ("shrink_each",),
+    "optimality": ("check_ends", "check_moved"),
+    "primal": ("duality_gap", "sensitivity"),
+    "smo": ("move_pairs",),
+    "certify": ("check_each", "solve_each"),
+}
+NAMES = [f"{module}.{function}" for module, functions in CALLED.items() for function in functions]
+
+
+def loop(name):
+    """The function of this name."""
+    module, function = name.split(".")
+    return getattr(import_module(f"bayes_svm._core.{module}"), function)
+
+
+def copied(argument):
+    """A copy of an argument: an array, a record of arrays, or a number."""
+    if isinstance(argument, np.ndarray):
+        return argument.copy()
+    if hasattr(argument, "_fields"):
+        return type(argument)(*(copied(entry) for entry in argument))
+    return argument
+
+
+@contextmanager
+def _watched(name, calls):
+    """Within this context every call of a loop leaves a copy of its arguments."""
+    function = loop(name)
+
+    def watched(*arguments):
+        calls.append([copied(argument) for argument in arguments])
+        return function(*arguments)
+
+    held = [
+        (module, key)
+        for path, module in list(sys.modules.items())
+        if path.startswith("bayes_svm.")
+        for key, value in list(vars(module).items())
+        if value is function
+    ]
+    for module, key in held:
+        setattr(module, key, watched)
+    try:
+        yield
+    finally:
+        for module, key in held:
+            setattr(module, key, function)
+
+
+def _use_everything():
+    """A few small problems that use every loop."""
+    for X, y in (noisy(40), awkward(36)):
+        groups, weight = np.arange(len(y)) // 3, 0.5 + np.arange(len(y)) % 4
+        for C in (0.3, 30.0):
+            BayesSVC(C=C).fit(X, y)
+            leave_one_out(SVC(C=C), X, y, groups=groups)
+            leave_one_out(SVC(C=C), X, y, sign_only=True)
+            leave_one_out(SVC(C=C), X, y, method="certified")
+            leave_one_out(SVC(C=C, kernel="linear"), X, y, sample_weight=weight)
+    X, y = noisy(320)
+    leave_one_out(SVC(C=3.0), X, y)
+
+
+@cache
+def recorded(name, most=12):
+    """Arguments of some of the calls of a loop, spread over all of them."""
+    calls = []
+    with _watched(name, calls):
+        _use_everything()
+    chosen = np.unique(np.linspace(0, len(calls) - 1, most).astype(int)) if calls else []
+    return [calls[k] for k in chosen]
