@@ -3,8 +3,7 @@
     python -m validation.installed_size [SOURCE ...]
 
 A source is what pip takes, a folder or a wheel. Each is installed into an empty folder. It prints a table in
-MB, a million bytes: the package without and with the bytecode that pip writes beside its sources, and all that
-comes.
+MB, a million bytes: the package without and with the bytecode that pip writes beside it, and all that comes.
 """
 
 from __future__ import annotations
