@@ -24,6 +24,7 @@ CALLED = {
     "follow": ("enter_each", "follow"),
     "shrink": ("shrink_each",),
     "optimality": ("check_ends", "check_moved"),
+    "logistic": ("cross_entropy",),
     "primal": ("duality_gap", "sensitivity"),
     "smo": ("move_pairs",),
     "certify": ("check_each", "solve_each"),

@@ -18,6 +18,7 @@ LOOPS = (
     "follow",
     "shrink",
     "optimality",
+    "logistic",
     "primal",
     "smo",
     "descend",

@@ -20,6 +20,7 @@ _MODULES = (
     "follow",
     "shrink",
     "optimality",
+    "logistic",
     "primal",
     "smo",
     "descend",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_expit
 from sklearn.exceptions import ConvergenceWarning
 
+from bayes_svm._core.logistic import cross_entropy
 from bayes_svm.probability.link import OFFSET_SCALE
 from bayes_svm.probability.sigmoid import INSEPARABLE, SigmoidLink, constant_sigmoid
 from bayes_svm.utils.dealing import copies_of_weight
@@ -21,6 +23,8 @@ __all__ = [
     "offset_scale",
 ]
 
+# The entries (0, 0), (0, 1) and (1, 1) of a symmetric matrix.
+Symmetric = tuple[float, float, float]
 
 # A sigmoid needs so many members of each class: with two, leaving one out leaves only one to train on.
 LEAST_MEMBERS = 3
@@ -168,27 +172,27 @@ def fit_sigmoid(
     if (weight * scaled) @ (target - np.average(target, weights=weight)) <= 0.0:
         warn(INSEPARABLE)
     centre = mean / spread
-    posterior = _Posterior(scaled, target, other, weight, centre, boundary, scale)
+    posterior = _Posterior(scaled, target, other, weight, centre, boundary, scale, float(weight.sum()))
     fits = [_newton(posterior, prior)]
     if boundary is not None:
         # The loss can have two minima. A tight prior has one near its centre: start from there as well,
         # with the offset at f = 0 as the parameter in place of the offset at the mean.
         at_zero = replace(posterior, values=scaled + centre, centre=0.0)
-        found, ended = _newton(at_zero, boundary)
-        fits.append((found + np.array([0.0, np.exp(found[0]) * centre]), ended))
-    parameters, ended = min(fits, key=lambda fit: posterior.loss(fit[0]))
+        log_slope, at_boundary, ended = _newton(at_zero, boundary)
+        fits.append((log_slope, at_boundary + math.exp(log_slope) * centre, ended))
+    log_slope, offset, ended = min(fits, key=lambda fit: posterior.at(*fit[:2]).loss)
     if not ended:
         warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning)
-    slope = float(np.exp(parameters[0])) / spread
+    slope = math.exp(log_slope) / spread
     low, high = float(values[weight > 0].min()), float(values[weight > 0].max())
     known = 1.0 if boundary is None else min(1.0, scale / OFFSET_SCALE)
     # From the slope's logarithm, and the offset at the mean, to the scale of the values.
     back = np.array([[slope, 0.0], [-mean * slope, 1.0]])
-    _, _, expected = posterior.derivatives(parameters)
-    covariance = back @ _inverse(expected) @ back.T
+    first, between, second = _inverse(posterior.at(log_slope, offset).expected)
+    covariance = back @ np.array([[first, between], [between, second]]) @ back.T
     return SigmoidLink(
         slope=slope,
-        offset=float(parameters[1] - slope * mean),
+        offset=offset - slope * mean,
         covariance=(float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])),
         # The tighter the prior holds the boundary to f = 0, the nearer to it the line goes on.
         low=min(low, known * low),
@@ -229,6 +233,27 @@ def _quantile(values: Array, weight: Array, share: float) -> float:
     return float(values[order[min(int(place), len(order) - 1)]])
 
 
+class _Local(NamedTuple):
+    """Minus the log posterior at one pair of parameters.
+
+    Attributes
+    ----------
+    loss : float
+        Cross-entropy plus the terms of the priors.
+    gradient : tuple of float
+        Its derivatives by the logarithm of the slope and by the offset.
+    hessian : tuple of float
+        Second derivatives where these are safely positive definite, otherwise the expected ones.
+    expected : tuple of float
+        Expected second derivatives of the likelihood, with an upper bound of the prior's: positive definite.
+    """
+
+    loss: float
+    gradient: tuple[float, float]
+    hessian: Symmetric
+    expected: Symmetric
+
+
 @dataclass(frozen=True)
 class _Posterior:
     """Minus the log posterior of slope and offset, for standardised values.
@@ -251,6 +276,8 @@ class _Posterior:
         Expected log-odds at the decision value 0; None for no prior.
     scale : float
         Scale of the prior of these log-odds.
+    mass : float
+        Sum of the weights.
     """
 
     values: Array
@@ -260,83 +287,70 @@ class _Posterior:
     centre: float
     boundary: float | None
     scale: float
+    mass: float
 
-    def _deviation(self, parameters: Array) -> float:
-        """Deviation of the log-odds at the decision value 0 from the boundary, in units of the scale."""
-        if self.boundary is None:
-            return 0.0
-        return float(parameters[1] - np.exp(parameters[0]) * self.centre - self.boundary) / self.scale
-
-    def loss(self, parameters: Array) -> float:
-        """Cross-entropy plus the terms of the priors; infinite if the slope would overflow."""
-        if parameters[0] > LARGEST_LOG_SLOPE:
-            return np.inf
-        score = np.exp(parameters[0]) * self.values + parameters[1]
-        entropy = float(self.weight @ -(self.target * log_expit(score) + self.other * log_expit(-score)))
-        return float(
-            entropy
-            + 0.5 * (parameters[0] / LOG_SLOPE_DEVIATION) ** 2
-            + np.log1p(self._deviation(parameters) ** 2)
+    def at(self, log_slope: float, offset: float) -> _Local:
+        """The loss and its derivatives at these parameters; an infinite loss if the slope would overflow."""
+        if log_slope > LARGEST_LOG_SLOPE:
+            return _Local(math.inf, (0.0, 0.0), (1.0, 0.0, 1.0), (1.0, 0.0, 1.0))
+        slope = math.exp(log_slope)
+        entropy, by_slope, by_offset, slope_slope, mixed, offset_offset = cross_entropy(
+            self.values, self.target, self.other, self.weight, slope, offset
+        )
+        # Deviation of the log-odds at the decision value 0 from the boundary, in units of the scale; the
+        # prior's derivative and curvature by it, and its own derivatives by the parameters.
+        deviation = fall = bend = 0.0
+        if self.boundary is not None:
+            deviation = (offset - slope * self.centre - self.boundary) / self.scale
+            bend = 2.0 / (1.0 + deviation * deviation)
+            fall = bend * deviation
+        turn = -slope * self.centre / self.scale, 1.0 / self.scale
+        expected = (
+            slope_slope + 1.0 / LOG_SLOPE_DEVIATION**2 + bend * turn[0] * turn[0],
+            mixed + bend * turn[0] * turn[1],
+            offset_offset + 1e-14 * self.mass + bend * turn[1] * turn[1],
+        )
+        first = expected[0] - fall * fall * turn[0] * turn[0] + by_slope + fall * turn[0]
+        between = expected[1] - fall * fall * turn[0] * turn[1]
+        second = expected[2] - fall * fall * turn[1] * turn[1]
+        safe = first * second - between * between > SINGULAR_HESSIAN * expected[0] * expected[2]
+        prior = 0.5 * (log_slope / LOG_SLOPE_DEVIATION) ** 2 + math.log1p(deviation * deviation)
+        return _Local(
+            entropy + prior,
+            (by_slope + log_slope / LOG_SLOPE_DEVIATION**2 + fall * turn[0], by_offset + fall * turn[1]),
+            (first, between, second) if first > 0.0 and safe else expected,
+            expected,
         )
 
-    def derivatives(self, parameters: Array) -> tuple[Array, Array, Array]:
-        """Gradient, Hessian and expected Hessian of the loss.
 
-        The last is the expected Hessian of the likelihood, with an upper bound of the prior's: it is positive
-        definite. It also stands for the Hessian itself where that is not safely positive definite.
-        """
-        slope, deviation = np.exp(parameters[0]), self._deviation(parameters)
-        inner = slope * self.values  # derivative of each score by the logarithm of the slope
-        score = inner + parameters[1]
-        above, below = expit(score), expit(-score)
-        pull = self.weight * (self.other * above - self.target * below)
-        curvature = self.weight * above * below
-        bent = curvature * inner
-        mixed, drag = bent.sum(), inner @ pull
-        # The offset's prior: derivative and curvature by the deviation, and how the parameters turn it.
-        fall = 2.0 * deviation / (1.0 + deviation**2)
-        bend = 0.0 if self.boundary is None else 2.0 / (1.0 + deviation**2)
-        turn = np.array([-slope * self.centre, 1.0]) / self.scale
-        turns = np.outer(turn, turn)
-        gradient = np.array([drag + parameters[0] / LOG_SLOPE_DEVIATION**2, pull.sum()]) + fall * turn
-        slopes = bent @ inner + 1.0 / LOG_SLOPE_DEVIATION**2
-        expected = np.array([[slopes, mixed], [mixed, curvature.sum() + 1e-14 * self.weight.sum()]])
-        expected += bend * turns
-        exact = expected - fall**2 * turns
-        exact[0, 0] += drag + fall * turn[0]
-        determinant = exact[0, 0] * exact[1, 1] - exact[0, 1] ** 2
-        safe = exact[0, 0] > 0.0 and determinant > SINGULAR_HESSIAN * expected[0, 0] * expected[1, 1]
-        return gradient, exact if safe else expected, expected
-
-
-def _newton(posterior: _Posterior, offset: float) -> tuple[Array, bool]:
+def _newton(posterior: _Posterior, offset: float) -> tuple[float, float, bool]:
     """Minimum by Newton's method from a slope of 1 and the given offset, and whether it converged."""
-    parameters = np.array([0.0, offset])
-    loss = posterior.loss(parameters)
+    log_slope, here = 0.0, posterior.at(0.0, offset)
     for _ in range(100):
-        gradient, hessian, _ = posterior.derivatives(parameters)
-        step = _inverse(hessian) @ gradient
-        gain = gradient @ step
+        by_slope, by_offset = here.gradient
+        first, between, second = _inverse(here.hessian)
+        step = first * by_slope + between * by_offset, between * by_slope + second * by_offset
+        gain = by_slope * step[0] + by_offset * step[1]
         # Convergence is quadratic: one full step from here leaves nothing but rounding.
-        last, length = gain <= 1e-12 * loss, 1.0
+        last, length = gain <= 1e-12 * here.loss, 1.0
         while length > SHORTEST:
-            trial = parameters - length * step
-            trial_loss = posterior.loss(trial)
-            if last or trial_loss <= loss:
+            there = log_slope - length * step[0], offset - length * step[1]
+            trial = posterior.at(*there)
+            if last or trial.loss <= here.loss:
                 break
             length /= 2
         if length <= SHORTEST:
             # With large weights, rounding of the loss hides smaller gains.
-            return parameters, bool(gain <= NEGLIGIBLE_GAIN)
-        parameters, loss = trial, trial_loss
+            return log_slope, offset, gain <= NEGLIGIBLE_GAIN
+        (log_slope, offset), here = there, trial
         if last:
-            return parameters, True
-    return parameters, False
+            return log_slope, offset, True
+    return log_slope, offset, False
 
 
-def _inverse(hessian: Array) -> Array:
-    """Inverse of a positive definite matrix of shape (2, 2), finite even if rounding makes it singular."""
-    (first, mixed), (_, second) = hessian.tolist()
+def _inverse(hessian: Symmetric) -> Symmetric:
+    """Inverse of a positive definite matrix, finite even if rounding makes it singular."""
+    first, mixed, second = hessian
     shear = mixed / first
     rest = max(second - mixed * shear, EPSILON * second)
-    return np.array([[1.0 / first + shear**2 / rest, -shear / rest], [-shear / rest, 1.0 / rest]])
+    return 1.0 / first + shear * shear / rest, -shear / rest, 1.0 / rest

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _values import POSITIVE, VALUES, WEIGHT
 from bayes_svm import BayesSVC
+from bayes_svm._core.logistic import cross_entropy
 from bayes_svm.probability.calibration import fit_sigmoid, offset_scale
 
 random = np.random.default_rng(0)
@@ -134,9 +135,11 @@ def test_weights_are_repeated_rows():
 
 
 def test_a_fit_that_does_not_end_says_so(monkeypatch):
-    monkeypatch.setattr(
-        "bayes_svm.probability.calibration.expit", lambda score: np.full_like(score, 0.1) + 0.8 * POSITIVE
-    )
+    def downhill(*arguments):
+        entropy, by_slope, by_offset, *second = cross_entropy(*arguments)
+        return entropy, by_slope + 50.0, by_offset - 30.0, *second
+
+    monkeypatch.setattr("bayes_svm.probability.calibration.cross_entropy", downhill)
     with pytest.warns(ConvergenceWarning, match="did not converge: raise smoothing"):
         fit_sigmoid(VALUES, POSITIVE, np.ones(80), 0.5)
 
