@@ -7,10 +7,10 @@
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import tomllib
 import venv
@@ -43,19 +43,22 @@ def _has_compiler():
     return bool(subprocess.run(command, capture_output=True, check=False).stdout.strip())
 
 
-def _compiler(python, cache):
-    """Environment variables that make zig the compiler, where there is no other."""
+def _with_compiler(settings, python, folder):
+    """Settings that make zig the compiler if there is no other: a file in ``folder`` tells meson so."""
+    settings = dict(settings or {})
     if _has_compiler():
-        return {}
+        return settings
     print(
         "bayes-svm: there is no C compiler (cc, gcc, clang, cl), and the environment variable CC names none. "
         "The one in the package ziglang compiles the loops, which takes a few minutes.",
         file=sys.stderr,
         flush=True,
     )
-    join = subprocess.list2cmdline if os.name == "nt" else shlex.join
-    cc, ar = (join([str(python), "-m", "ziglang", tool]) for tool in ("cc", "ar"))
-    return {"CC": cc, "AR": ar, "ZIG_GLOBAL_CACHE_DIR": str(cache)}
+    file, zig = Path(folder, "zig.ini"), f"'{Path(python).as_posix()}', '-m', 'ziglang'"
+    file.write_text(f"[binaries]\nc = [{zig}, 'cc']\nar = [{zig}, 'ar']\n", encoding="utf-8")
+    given = settings.get("setup-args", [])
+    settings["setup-args"] = [*([given] if isinstance(given, str) else given), f"--native-file={file}"]
+    return settings
 
 
 def get_requires_for_build_wheel(config_settings=None):
@@ -71,9 +74,10 @@ def get_requires_for_build_editable(config_settings=None):
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Build a wheel."""
-    with tempfile.TemporaryDirectory() as cache:
-        os.environ.update(_compiler(sys.executable, cache))
-        return mesonpy.build_wheel(wheel_directory, config_settings, metadata_directory)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = _with_compiler(config_settings, sys.executable, folder)
+        os.environ.setdefault("ZIG_GLOBAL_CACHE_DIR", folder)
+        return mesonpy.build_wheel(wheel_directory, settings, metadata_directory)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
@@ -82,16 +86,22 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     programs = tools / ("Scripts" if os.name == "nt" else "bin")
     python = programs / "python"
     requires = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    requires += ["ninja", *([] if _has_compiler() else ["ziglang"])]
     # PYTHONPATH is how pip shows its own environment, which will be gone.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment["PATH"] = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
-    environment |= _compiler(python, tools / "zig-cache")
+    environment["MESON"] = str(programs / "meson")
     venv.create(tools, with_pip=True)
-    wanted = [*requires, "ninja", *([] if _has_compiler() else ["ziglang"])]
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], env=environment, check=True)
+    # At import nothing puts these programs on PATH but they themselves.
+    Path(sysconfig.get_path("purelib", "venv", {"base": str(tools)}), "programs.pth").write_text(
+        "import os, sys; "
+        "os.environ['PATH'] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get('PATH', '')\n",
+        encoding="utf-8",
+    )
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *requires], env=environment, check=True)
+    settings = _with_compiler(config_settings, python, tools)
     code = "import json, mesonpy, sys; mesonpy.build_editable(sys.argv[1], json.loads(sys.argv[2]))"
     with tempfile.TemporaryDirectory(dir=wheel_directory) as folder:
-        command = [python, "-c", code, folder, json.dumps(config_settings or {})]
+        command = [python, "-c", code, folder, json.dumps(settings)]
         subprocess.run(command, env=environment, check=True)
         (wheel,) = Path(folder).glob("*.whl")
         return wheel.rename(Path(wheel_directory, wheel.name)).name
