@@ -76,9 +76,9 @@ def _load(variant: str) -> None:
         assert spec is not None
         assert spec.loader is not None
         loaded = module_from_spec(spec)
-        sys.modules[name] = loaded
         spec.loader.exec_module(loaded)
-        globals()[module] = loaded
+        # Not before it is complete: another thread that finds it there does not wait.
+        sys.modules[name] = globals()[module] = loaded
 
 
 VARIANT = _chosen()

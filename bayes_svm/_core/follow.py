@@ -315,7 +315,8 @@ def enter_each(base, candidates, beta, state, scratch):
     Returns
     -------
     bool
-        Whether there was room for all the points that changed sides.
+        Whether all candidates are in. If not, there was no room for more points that changed sides, or
+        rounding has made their system singular.
     """
     keep = []
     path = base_of(base, READ, keep)
@@ -330,7 +331,8 @@ def enter_each(base, candidates, beta, state, scratch):
         # One point adds at most two to the list.
         while entered < n and n_changed + 2 <= memory.capacity:
             i = points[entered]
-            factorise_changed(path, at.changed, n_changed, memory)
+            if not factorise_changed(path, at.changed, n_changed, memory):
+                break
             sense = 1.0 if start[i] == path.lower[i] else -1.0
             n_in, n_changed, _ = _enter(path, i, start[i], sense, at, n_in, n_changed, memory)
             entered += 1

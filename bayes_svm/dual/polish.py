@@ -185,7 +185,7 @@ def _exchanged(problem: DualProblem, beta: Array, free: Indices, dependent: Indi
     state = state_at(beta[rows], np.zeros(len(rows)), tableau.base_in, base.lower, base.upper, capacity)
     candidates = np.arange(len(free), len(rows))
     if not enter_each(base, candidates, beta[rows], state, scratch(len(rows), capacity)):
-        raise np.linalg.LinAlgError("too many points become free")
+        raise np.linalg.LinAlgError("dependent free points could not be exchanged")
     beta = beta.copy()
     beta[rows] = beta_at(state, base.lower, base.upper)
     return beta
