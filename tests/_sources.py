@@ -8,29 +8,15 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import bayes_svm._core
+from bayes_svm._core import MODULES
 
-# A module comes after those that it imports.
-LOOPS = (
-    "arrays",
-    "structs",
-    "matrix",
-    "changed_points",
-    "follow",
-    "shrink",
-    "optimality",
-    "logistic",
-    "primal",
-    "smo",
-    "descend",
-    "certify",
-)
 FOLDER = Path(bayes_svm._core.__file__).parent
 
 
 @contextmanager
 def _set_aside():
     """Within this context the compiled modules are not found under their names."""
-    names = [f"bayes_svm._core.{loop}" for loop in LOOPS]
+    names = [f"bayes_svm._core.{loop}" for loop in MODULES]
     compiled = {name: sys.modules.pop(name) for name in names if name in sys.modules}
     try:
         yield
@@ -45,7 +31,7 @@ def sources() -> SimpleNamespace:
     """The modules, by name, with the functions that C alone can call when they are compiled."""
     found: dict[str, ModuleType] = {}
     with _set_aside():
-        for loop in LOOPS:
+        for loop in MODULES:
             spec = spec_from_file_location(f"bayes_svm._core.{loop}", FOLDER / f"{loop}.py")
             found[loop] = sys.modules[spec.name] = module_from_spec(spec)
             spec.loader.exec_module(found[loop])

@@ -12,7 +12,7 @@ from os import environ
 from pathlib import Path
 
 # A module comes after those that it takes from.
-_MODULES = (
+MODULES = (
     "arrays",
     "structs",
     "matrix",
@@ -42,7 +42,7 @@ def _file(variant: str, module: str) -> str:
 
 def _chosen() -> str:
     """The variant to load."""
-    forced = environ.get("BAYES_SVM_CORE")
+    forced = environ.get("BAYES_SVM_CORE") or None
     if forced not in (None, "python", *_FOLDERS):
         raise ImportError(
             "the environment variable BAYES_SVM_CORE must be 'baseline', 'x86_64_v3' or 'python', "
@@ -60,8 +60,8 @@ def _chosen() -> str:
     from bayes_svm._core.cpu import has_x86_64_v3
 
     if forced is None:
-        return "x86_64_v3" if has_x86_64_v3() and _file("x86_64_v3", _MODULES[0]) else "baseline"
-    if not _file(forced, _MODULES[0]):
+        return "x86_64_v3" if has_x86_64_v3() and _file("x86_64_v3", MODULES[0]) else "baseline"
+    if not _file(forced, MODULES[0]):
         raise ImportError(f"BAYES_SVM_CORE is {forced!r}, which is not installed here: unset it")
     if forced == "x86_64_v3" and not has_x86_64_v3():
         raise ImportError("BAYES_SVM_CORE is 'x86_64_v3', which this CPU cannot run: unset it")
@@ -70,7 +70,7 @@ def _chosen() -> str:
 
 def _load(variant: str) -> None:
     """Load all modules of a variant under the names that they are imported by."""
-    for module in _MODULES:
+    for module in MODULES:
         name = f"{__name__}.{module}"
         spec = spec_from_file_location(name, _file(variant, module))
         assert spec is not None

@@ -65,7 +65,7 @@ def _memory(
     # The values must be next to each other and aligned; rows may be apart.
     begin: cython.p_char = cython.cast(cython.p_char, view.buf)
     size: cython.Py_ssize_t = view.shape[ndim - 1] if shaped else 0
-    dense: cython.bint = size <= 1 or view.strides[ndim - 1] == view.itemsize
+    dense: cython.bint = shaped and (size <= 1 or view.strides[ndim - 1] == view.itemsize)
     dense = dense and cython.cast(cython.size_t, begin) % view.itemsize == 0
     if shaped and ndim == 2:
         stride[0] = view.strides[0]
@@ -77,7 +77,7 @@ def _memory(
     if typed and shaped and not write:
         # What comes from another process may be misaligned.
         keep.append(np.require(array, requirements="CA"))
-        return _memory(keep[-1], name, letter, n, m, write, stride, keep)
+        return _memory(keep[-1], name, letter, n, m, True, stride, keep)
     if not typed:
         wanted = f"be an array of {_TYPES[chr(letter)]} with {ndim} dimension(s)"
         found = getattr(array, "dtype", type(array).__name__)
@@ -94,7 +94,7 @@ def length(array, name, axis):
     """Number of entries along an axis."""
     shape = getattr(array, "shape", ())
     if axis >= len(shape):
-        raise TypeError(f"{name} must be a NumPy array of more than {axis} dimension(s)")
+        raise TypeError(f"{name} must be a NumPy array with at least {axis + 1} dimension(s)")
     return shape[axis]
 
 

@@ -1,7 +1,4 @@
-"""Compiled passes over a matrix, for which NumPy would need a copy or more time.
-
-A value that is not a number goes into the result, as it would in NumPy.
-"""
+"""Compiled passes over a matrix of numbers, for which NumPy would need a copy or more time."""
 
 import cython
 import numpy as np
@@ -29,12 +26,12 @@ def _gather(matrix, chosen, n, columns, m, out):
 
 def block(matrix, chosen, columns):
     """``matrix[np.ix_(chosen, columns)]``, in a fraction of the time."""
-    n, m = length(chosen, "rows", 0), length(columns, "columns", 0)
+    n, m = length(chosen, "chosen", 0), length(columns, "columns", 0)
     height, width = length(matrix, "matrix", 0), length(matrix, "matrix", 1)
     out = np.empty((n, m))
     keep = []
     source, target = rows(matrix, "matrix", height, width, READ, keep), rows(out, "out", n, m, WRITE, keep)
-    row, column = places(chosen, "rows", n, 0, height, keep), places(columns, "columns", m, 0, width, keep)
+    row, column = places(chosen, "chosen", n, 0, height, keep), places(columns, "columns", m, 0, width, keep)
     with cython.nogil:
         _gather(source, row, n, column, m, target)
     return out
@@ -54,12 +51,12 @@ def _add_absolute(matrix, chosen, n, weights, m, sums):
 
 def largest_sum(matrix, chosen, weights):
     """``max(abs(weights) @ abs(matrix[chosen]))``."""
-    n, height, width = length(chosen, "rows", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    n, height, width = length(chosen, "chosen", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
     sums = np.zeros(width)
     keep = []
     source, row = (
         rows(matrix, "matrix", height, width, READ, keep),
-        places(chosen, "rows", n, 0, height, keep),
+        places(chosen, "chosen", n, 0, height, keep),
     )
     weight, target = doubles(weights, "weights", n, READ, keep), doubles(sums, "sums", width, WRITE, keep)
     with cython.nogil:
@@ -100,14 +97,14 @@ def _smallest(row, n):
 
 def smallest_of_rows(matrix, chosen):
     """``matrix[chosen].min(axis=1)``."""
-    n, height, width = length(chosen, "rows", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    n, height, width = length(chosen, "chosen", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
     if width == 0:
         raise ValueError("matrix must have a column")
     out = np.empty(n)
     keep = []
     source, row = (
         rows(matrix, "matrix", height, width, READ, keep),
-        places(chosen, "rows", n, 0, height, keep),
+        places(chosen, "chosen", n, 0, height, keep),
     )
     target = doubles(out, "out", n, WRITE, keep)
     with cython.nogil:
@@ -142,12 +139,12 @@ def combine(matrix, start, chosen, weights, n, size, out):
 
 def sum_of_rows(matrix, chosen, weights):
     """``weights @ matrix[chosen]``."""
-    n, height, width = length(chosen, "rows", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    n, height, width = length(chosen, "chosen", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
     out = np.zeros(width)
     keep = []
     source, row = (
         rows(matrix, "matrix", height, width, READ, keep),
-        places(chosen, "rows", n, 0, height, keep),
+        places(chosen, "chosen", n, 0, height, keep),
     )
     weight, target = doubles(weights, "weights", n, READ, keep), doubles(out, "out", width, WRITE, keep)
     with cython.nogil:
