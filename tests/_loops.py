@@ -16,6 +16,7 @@ CALLED = {
     "matrix": (
         "block",
         "largest_sum",
+        "minus_distances",
         "mirror_lower",
         "smallest_of_rows",
         "sum_of_rows",

@@ -10,6 +10,7 @@ if not cython.compiled:
         doubles,
         is_single,
         length,
+        numbers,
         places,
         rows,
         single_rows,
@@ -84,6 +85,30 @@ def mirror_lower(matrix, size):
         _mirror(values, n)
 
 
+def _minus_distances(inner, factor, left, right, n, m):
+    """The loop of :func:`minus_distances`."""
+    for a in range(n):
+        row = inner[a]
+        for c in range(m):
+            # The lengths are added first, so that k(x, z) and k(z, x) have the same bits.
+            value = factor * row[c] - (left[a] + right[c])
+            row[c] = 0.0 if value > 0.0 else value
+
+
+def minus_distances(inner, factor, left, right):
+    """``inner = min(0, factor * inner - (left[:, None] + right))``.
+
+    With squared lengths on the left and right, and factor 2, these are minus the squared distances.
+    """
+    n, m = length(inner, "inner", 0), length(inner, "inner", 1)
+    twice: cython.double = factor
+    keep = []
+    values = rows(inner, "inner", n, m, WRITE, keep)
+    a, b = doubles(left, "left", n, READ, keep), doubles(right, "right", m, READ, keep)
+    with cython.nogil:
+        _minus_distances(values, twice, a, b, n, m)
+
+
 def _smallest(row, n):
     """Smallest of n numbers. Four running minima, so that the CPU can overlap the comparisons."""
     a, b, c, d = row[0], row[0], row[0], row[0]
@@ -113,10 +138,8 @@ def smallest_of_rows(matrix, chosen):
     return out
 
 
-def combine(matrix, start, chosen, weights, n, size, out):
-    """``out = start + sum_a weights[a] * matrix[chosen[a]]``, four rows at a time."""
-    for i in range(size):
-        out[i] = start[i]
+def add_rows(matrix, chosen, weights, n, size, out):
+    """``out += sum_a weights[a] * matrix[chosen[a]]``."""
     # Four rows at a time, so that ``out`` is read and written a quarter as often.
     a = 0
     while a + 4 <= n:
@@ -137,6 +160,13 @@ def combine(matrix, start, chosen, weights, n, size, out):
         a += 1
 
 
+def combine(matrix, start, chosen, weights, n, size, out):
+    """``out = start + sum_a weights[a] * matrix[chosen[a]]``."""
+    for i in range(size):
+        out[i] = start[i]
+    add_rows(matrix, chosen, weights, n, size, out)
+
+
 def sum_of_rows(matrix, chosen, weights):
     """``weights @ matrix[chosen]``."""
     n, height, width = length(chosen, "chosen", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
@@ -148,36 +178,46 @@ def sum_of_rows(matrix, chosen, weights):
     )
     weight, target = doubles(weights, "weights", n, READ, keep), doubles(out, "out", width, WRITE, keep)
     with cython.nogil:
-        combine(source, target, row, weight, n, width, target)
+        add_rows(source, row, weight, n, width, target)
     return out
 
 
-def _add_sparse(out, weights, matrix, n, k, m):
-    """The loop of :func:`add_sparse_product`, for n rows of k weights, and rows of m values."""
+def _add_sparse(out, weights, matrix, n, k, m, chosen, some):
+    """The loop of :func:`add_sparse_product`, for n rows of k weights, and rows of m values.
+
+    ``chosen`` and ``some`` are memory for the k weights of a row.
+    """
+    count: cython.Py_ssize_t = 0
     for p in range(n):
-        target = out[p]
+        row = weights[p]
+        count = 0
         for u in range(k):
-            weight = weights[p][u]
-            if weight != 0.0:
-                row = matrix[u]
-                for i in range(m):
-                    target[i] += weight * row[i]
+            chosen[count], some[count] = u, row[u]
+            if row[u] != 0.0:
+                count += 1
+        add_rows(matrix, chosen, some, count, m, out[p])
 
 
 def add_sparse_product(out, weights, matrix):
     """``out += weights @ matrix`` for weights most of which are 0; all in one precision, single or double."""
     n, k, m = length(weights, "weights", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    single = is_single(out)
+    chosen, some = np.empty(k, dtype=np.int64), np.empty((1, k), dtype=np.float32 if single else np.float64)
     keep = []
-    if is_single(out):
+    place = numbers(chosen, "chosen", k, WRITE, keep)
+    if single:
         target_f, weight_f = (
             single_rows(out, "out", n, m, WRITE, keep),
             single_rows(weights, "weights", n, k, READ, keep),
         )
-        row_f = single_rows(matrix, "matrix", k, m, READ, keep)
+        row_f, some_f = (
+            single_rows(matrix, "matrix", k, m, READ, keep),
+            single_rows(some, "some", 1, k, WRITE, keep),
+        )
         with cython.nogil:
-            _add_sparse(target_f, weight_f, row_f, n, k, m)
+            _add_sparse(target_f, weight_f, row_f, n, k, m, place, some_f[0])
     else:
         target, weight = rows(out, "out", n, m, WRITE, keep), rows(weights, "weights", n, k, READ, keep)
-        row = rows(matrix, "matrix", k, m, READ, keep)
+        row, some_d = rows(matrix, "matrix", k, m, READ, keep), rows(some, "some", 1, k, WRITE, keep)
         with cython.nogil:
-            _add_sparse(target, weight, row, n, k, m)
+            _add_sparse(target, weight, row, n, k, m, place, some_d[0])

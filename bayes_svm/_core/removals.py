@@ -51,15 +51,19 @@ class Removals(NamedTuple):
         return np.repeat(np.arange(self.n_cases), np.diff(self.start))
 
     def members(self, cases: Indices) -> Indices:
-        """Numbers of the members of some cases, case by case."""
+        """Numbers of the members of some cases, case by case; of all cases in their order."""
         if self.single:
             return cases
+        if len(cases) == self.n_cases:
+            return np.arange(len(self.points))
         sizes = self.start[cases + 1] - self.start[cases]
         offsets = np.repeat(self.start[cases] - (np.cumsum(sizes) - sizes), sizes)
         return np.asarray(np.arange(int(sizes.sum())) + offsets, dtype=np.intp)
 
     def take(self, cases: Indices) -> Removals:
-        """Some of the cases."""
+        """Some of the cases, each once; all of them in their order."""
+        if len(cases) == self.n_cases:
+            return self
         if self.single:
             return Removals.of_points(self.points[cases], self.rest[cases])
         members = self.members(cases)

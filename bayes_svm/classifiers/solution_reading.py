@@ -94,15 +94,16 @@ class SolutionReader:
         started = time.perf_counter()
         whole, parts, _ = read_solution(machine, solution, self.leaving, self.wanted, store=self.store, k=k)
         seconds = time.perf_counter() - started
+        posterior = posterior_of(machine, solution, self.C)
         if self.reader is not None:
-            read = self.reader.left_out(machine, solution, self.C, self.leaving, self.groups)
+            read = self.reader.left_out(machine, solution, posterior, self.leaving, self.groups)
         link_posterior, reading = (None, None) if read is None else read
         return SolutionReading(
             solution=solution.detached(),
             whole=whole,
             parts=parts,
             seconds=seconds,
-            posterior=posterior_of(machine, solution, self.C),
+            posterior=posterior,
             scale=offset_scale(problem.label, solution.alpha, problem.bound, self.rows_per_column),
             link_posterior=link_posterior,
             reading=reading,

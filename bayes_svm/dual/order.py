@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ HASHED_AT_A_TIME = 2**20
 HASH_ROUNDS = 3
 # Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-MIXERS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
+MIXERS = ((27, np.uint64(0xBF58476D1CE4E5B9)), (31, np.uint64(0x94D049BB133111EB)))
 
 
 def rank_of_rows(X: Any, rows: Indices) -> Indices:
@@ -46,7 +46,18 @@ def rank_of_rows(X: Any, rows: Indices) -> Indices:
     array of shape (n_distinct,)
         The ranks, from 0.
     """
-    return _rank_of(_keys_of_rows(X, rows))
+    keys = np.zeros((len(rows), 2), dtype=np.uint64)
+    keys[:, 0] = _keys_of_rows(X, rows, _coarse)
+    order = np.argsort(keys[:, 0])
+    same = np.diff(keys[order, 0]) == 0
+    # The second hash is for those whose first hash another row has too.
+    tied = order[np.append(same, False) | np.append(False, same)]
+    if len(tied):
+        keys[tied, 1] = _keys_of_rows(X, rows[tied], _all_bits)
+        return _rank_of(keys)
+    rank = np.empty(len(rows), dtype=np.intp)
+    rank[order] = np.arange(len(rows))
+    return rank
 
 
 def rank_of_sets(gram: Array) -> Indices:
@@ -63,20 +74,21 @@ def _rank_of(keys: Words) -> Indices:
     return rank
 
 
-def _keys_of_rows(X: Any, rows: Indices) -> Words:
-    """Both hashes of some rows of a dense or CSR matrix, shape (n_rows, 2): sums of mixed entries."""
-    keys = np.zeros((len(rows), 2), dtype=np.uint64)
+def _keys_of_rows(X: Any, rows: Indices, seen: Callable[[Array, Array], NDArray[Any]]) -> Words:
+    """A hash of some rows of a dense or CSR matrix: the sums of their mixed entries.
+
+    ``seen`` says what the hash sees of values, given the largest one of each row.
+    """
+    keys = np.zeros(len(rows), dtype=np.uint64)
     for part in _blocks(len(rows), X.shape[1]):
         chosen = X[rows[part]]
         if sparse.issparse(chosen):
             row, largest = chosen.tocoo().row, np.zeros(chosen.shape[0])
             np.maximum.at(largest, row, np.abs(chosen.data))
-            for k, mixed in enumerate(_mixed_entries(chosen.data, chosen.indices, largest[row])):
-                np.add.at(keys[part, k], row, mixed)
+            np.add.at(keys[part], row, _mixed_entries(seen(chosen.data, largest[row]), chosen.indices))
         else:
             largest = np.abs(chosen).max(axis=1)[:, None]
-            for k, mixed in enumerate(_mixed_entries(chosen, np.arange(X.shape[1]), largest)):
-                keys[part, k] = mixed.sum(axis=1)
+            keys[part] = _mixed_entries(seen(chosen, largest), np.arange(X.shape[1])).sum(axis=1)
     return keys
 
 
@@ -108,11 +120,13 @@ def _blocks(n_rows: int, width: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, n_rows, step)]
 
 
-def _mixed_entries(values: Array, column: NDArray[Any], largest: Array) -> Iterator[Words]:
-    """What each entry contributes to either hash: nothing if it is 0. ``largest`` is that of its row."""
-    place = (column.astype(np.uint64) + np.uint64(1)) * GOLDEN
-    for seen in (_coarse(values, largest), values + 0.0):
-        yield np.where(seen != 0, _mix(place + _mix(seen.view(np.uint64))), np.uint64(0))
+def _mixed_entries(seen: NDArray[Any], column: NDArray[Any]) -> Words:
+    """What each entry contributes to a hash of its row: nothing if it is 0."""
+    mixed = _mix(seen.view(np.uint64))
+    mixed += (column.astype(np.uint64) + np.uint64(1)) * GOLDEN
+    mixed = _mix(mixed)
+    mixed[seen == 0] = 0
+    return mixed
 
 
 def _coarse(values: Array, largest: Array) -> NDArray[np.int64]:
@@ -125,8 +139,15 @@ def _coarse(values: Array, largest: Array) -> NDArray[np.int64]:
     return np.rint(np.ldexp(values, COARSE_BITS - exponent - (mantissa >= 0.8))).astype(np.int64)
 
 
+def _all_bits(values: Array, largest: Array) -> Array:
+    """The values themselves; -0.0 becomes 0.0."""
+    return values + 0.0
+
+
 def _mix(words: Words) -> Words:
     """The finaliser of SplitMix64: each bit of the result depends on every bit."""
+    mixed = words ^ (words >> np.uint64(30))
     for shift, factor in MIXERS:
-        words = (words ^ (words >> np.uint64(shift))) * factor
-    return words ^ (words >> np.uint64(31))
+        mixed *= factor
+        mixed ^= mixed >> np.uint64(shift)
+    return mixed

@@ -129,15 +129,14 @@ def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) 
     try:
         for _ in range(MAX_ROUNDS):
             beta, free = _independent_free(problem, beta)
+            exact = _if_optimal(problem, targets, beta, free) if len(free) else None
+            if exact is not None:
+                return Polished(exact, free, pivots, None)
             gradient = gram.product(beta) - targets
             if len(free) == 0:
                 free = _first_to_move(beta, gradient, lower, upper)
                 if len(free) == 0:
                     return Polished(beta, free, pivots, None)
-            else:
-                exact = _if_optimal(problem, targets, beta, free)
-                if exact is not None:
-                    return Polished(exact, free, pivots, None)
             stretch = _round(problem, targets, beta, gradient, free, violation)
             beta, free, pivots = stretch.beta, stretch.free, pivots + stretch.events
             if stretch.outcome == NO_WAY_ON:

@@ -200,19 +200,21 @@ class DualProblem:
         convex : bool
             Whether the kernel is positive semi-definite on the points.
         """
-        key = np.where(row_of < 0, -1, 2 * row_of + (label > 0))
-        present, group = np.unique(key[key >= 0], return_inverse=True)
-        rows, n_null = present // 2, gram.n_null
-        full_group = np.full(len(key), -1, dtype=np.intp)
-        full_group[key >= 0] = group
-        bound: Array = np.bincount(group, weights=row_bound[key >= 0], minlength=len(present)).astype(float)
+        n_null, used = gram.n_null, row_of >= 0
+        key = 2 * row_of[used] + (label[used] > 0)
+        present = np.flatnonzero(np.bincount(key))
+        number = np.empty(present[-1] + 1, dtype=np.intp)
+        number[present] = np.arange(len(present))
+        rows, group = present // 2, np.full(len(used), -1, dtype=np.intp)
+        group[used] = number[key]
+        bound: Array = np.bincount(group[used], weights=row_bound[used], minlength=len(present)).astype(float)
         whole = len(rows) + n_null == len(gram) and bool(np.all(rows == np.arange(len(rows))))
         return cls(
             gram=gram if whole else gram.take(rows),
             label=np.append(np.where(present % 2 == 1, 1.0, -1.0), np.zeros(n_null)),
             bound=np.append(bound, np.full(n_null, UNBOUNDED)),
-            group=full_group,
-            row_bound=np.where(key >= 0, row_bound, 0.0),
+            group=group,
+            row_bound=np.where(used, row_bound, 0.0),
             convex=convex,
         )
 

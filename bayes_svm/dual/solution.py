@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayes_svm.dual.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
 from bayes_svm.dual.problem import DualProblem, bound_slack, movable, snapped
 from bayes_svm.dual.working_set import lower_violation
-from bayes_svm.utils.types import Array, Indices
+from bayes_svm.utils.types import Array, Indices, Mask
 from bayes_svm.utils.warn import warn
 
 __all__ = ["DualSolution", "intercept_interval", "pinning_points", "solve", "warn_if_inexact"]
@@ -186,7 +186,11 @@ def intercept_interval(beta: Array, gradient: Array, lower: Array, upper: Array)
     low, high : float
         The ends; infinite where no point gives one.
     """
-    can_rise, can_fall = movable(beta, lower, upper)
+    return _interval(gradient, *movable(beta, lower, upper))
+
+
+def _interval(gradient: Array, can_rise: Mask, can_fall: Mask) -> tuple[float, float]:
+    """The same, given which coefficients can rise and which can fall."""
     return float((-gradient[can_rise]).max(initial=-np.inf)), float((-gradient[can_fall]).min(initial=np.inf))
 
 
@@ -272,14 +276,14 @@ def _assemble(
 ) -> DualSolution:
     """The solution with these coefficients: its intercept, its values, and how exact it is."""
     kernel_part = problem.gram.product(beta)
-    low, high = intercept_interval(beta, kernel_part - problem.label, problem.lower, problem.upper)
+    can_rise, can_fall = movable(beta, problem.lower, problem.upper)
+    low, high = _interval(kernel_part - problem.label, can_rise, can_fall)
     intercept = (low + high) / 2
     values = kernel_part + intercept
     kkt, scale, rounding, negligible = _measured(problem, beta, values)
     primal, dual = problem.objectives(beta, values, intercept)
     gap = abs(_relative_gap(primal, dual))
     exact = kkt <= EXACT_RESIDUAL * scale and (gap <= EXACT_GAP or negligible)
-    can_rise, can_fall = movable(beta, problem.lower, problem.upper)
     return DualSolution(
         problem=problem,
         beta=beta,

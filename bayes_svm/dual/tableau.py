@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from bayes_svm._core.matrix import mirror_lower
 from bayes_svm._core.records import DEPENDENT
@@ -33,7 +33,8 @@ def kernel_shift(gram: KernelMatrix) -> float:
     positive definite only for such coefficients (minus a distance, say) becomes so for all.
     """
     diagonal = np.abs(gram.diagonal)
-    size = float(np.median(diagonal)) or float(diagonal.mean()) or 1.0
+    middle = len(diagonal) // 2
+    size = float(np.partition(diagonal, middle)[middle]) or float(diagonal.mean()) or 1.0
     # Kernels whose matrix is computed on demand are positive semi-definite as they are.
     smallest = 0.0 if gram.on_demand else gram.smallest
     return size + 2.0 * max(0.0, -smallest)
@@ -73,6 +74,17 @@ def solve_with_factor(factor: Array, right: Array) -> Array:
     """Solution of a positive definite system, given its lower Cholesky factor."""
     solution, _ = lapack.dpotrs(factor, right, lower=1)
     return np.asarray(solution)
+
+
+def half_solved(factor: Array, right: Array, transposed: bool = False) -> Array:
+    """Solution of a triangular system, or its transpose, given a lower Cholesky factor.
+
+    ``right``, whose rows are contiguous, is overwritten. BLAS works on columns: it gets the transposed
+    system.
+    """
+    return np.asarray(
+        blas.dtrsm(1.0, factor, right.T, side=1, lower=1, trans_a=not transposed, overwrite_b=1).T
+    )
 
 
 class FreeSystem:
@@ -195,7 +207,7 @@ class Tableau:
         W[size, size] = system.shift - 1.0 / system.total
         cross = gram.block(system.free, others) + system.shift
         lack = 1.0 - system.ones @ cross
-        half = lapack.dtrtrs(system.factor, cross, lower=1)[0]
+        half = half_solved(system.factor, cross)
         # Strips of one triangle, mirrored to the other: no second array of this size is made.
         for first in range(0, n_other, STRIP):
             strip, beyond = slice(first, first + STRIP), slice(first, n_other)
@@ -205,7 +217,7 @@ class Tableau:
             values += lack[strip, None] * (lack[beyond] / system.total)
             W[n_free:size, n_free:size][strip, beyond] = values
             W[n_free:size, n_free:size][beyond, strip] = values.T
-        gain = lapack.dtrtrs(system.factor, half, lower=1, trans=1)[0]
+        gain = half_solved(system.factor, half, transposed=True)
         gain += (system.ones / system.total)[:, None] * lack
         W[free, rest] = gain
         W[rest, free] = -gain.T

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise
 
-from bayes_svm._core.matrix import mirror_lower
+from bayes_svm._core.matrix import minus_distances, mirror_lower
 from bayes_svm.kernels.arrays import TILE, squared_lengths
 from bayes_svm.utils.types import Array, Indices
 
@@ -191,10 +191,8 @@ class Gaussian(FeatureFormula):
         return squared_lengths(X)
 
     def argument(self, inner: Array, left: Array, right: Array) -> Array:
-        inner *= 2.0 * self.gamma
-        # The lengths are added first, so that k(x, z) and k(z, x) have the same bits.
-        inner -= np.add.outer(self.gamma * left, self.gamma * right)
-        return np.minimum(inner, 0.0, out=inner)
+        minus_distances(inner, 2.0 * self.gamma, self.gamma * left, self.gamma * right)
+        return inner
 
     def derivatives(self, X: Any) -> dict[str, Array]:
         values = self.evaluate(X, X)

@@ -139,8 +139,9 @@ def iterate_parts(
     removals, case, member = removals_of(solution.problem, leaving)
     absent = np.flatnonzero((case >= 0) & (member < 0))
     # Rows that the problem does not have are points to ask for, like those of ``at``.
-    n_at = len(at)
-    asked = np.vstack([at, machine.cross(solution.problem, machine.X[leaving.part_row[absent]])])
+    n_at, asked = len(at), at
+    if len(absent):
+        asked = np.vstack([at, machine.cross(solution.problem, machine.X[leaving.part_row[absent]])])
     finder = _Finder(solution, wanted, remainders=len(asked) > 0)
     for first in range(0, removals.n_cases, SECTION):
         last = min(first + SECTION, removals.n_cases)
@@ -152,8 +153,9 @@ def iterate_parts(
         # A part without a member reads an arbitrary one here, and gets its value below.
         outcomes = found.take(np.maximum(member[parts] - removals.start[first], 0), mine)
         values = found.values_at(asked)
-        own = np.flatnonzero(member[parts] < 0)
-        outcomes.set_values(own, values[mine[own], n_at + np.searchsorted(absent, parts[own])])
+        if len(absent):
+            own = np.flatnonzero(member[parts] < 0)
+            outcomes.set_values(own, values[mine[own], n_at + np.searchsorted(absent, parts[own])])
         yield parts, outcomes, values[mine, :n_at]
         if wanted.report is not None:
             wanted.report(last, removals.n_cases)

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 from joblib import delayed
-from scipy import sparse
 
+from bayes_svm._core.matrix import add_sparse_product
 from bayes_svm._core.records import Ends, Moves, Room, State
 from bayes_svm._core.removals import Removals
 from bayes_svm._core.shrink import shrink_each
@@ -245,10 +245,13 @@ def _directions(
     origin: Origin, shared: SharedTableau, removals: Removals, place: Indices, change: Array
 ) -> Array:
     """Rates of all positions due to the members that are not free at the origin."""
-    n_free, W, start = shared.tableau.n_free, shared.tableau.W, removals.start
-    # A sparse product adds up weighted rows of the tableau without a copy of each.
-    weights = np.where(place >= n_free, change, 0.0), np.maximum(place, 0), start
-    directions = sparse.csr_array(weights, shape=(removals.n_cases, len(W))) @ W
+    n_free, W = shared.tableau.n_free, shared.tableau.W
+    case, n_cases = removals.case, removals.n_cases
+    directions = np.zeros((n_cases, len(W)))
+    inside = np.flatnonzero((place >= n_free) & (change != 0))
+    weights = np.zeros((n_cases, len(W) - 1 - n_free))
+    weights[case[inside], place[inside] - n_free] = change[inside]
+    add_sparse_product(directions, weights, W[n_free:-1])
     outside = np.flatnonzero((place < 0) & (change != 0))
     step = max(1, DIRECTION_BYTES // (8 * len(W)))
     for first in range(0, len(outside), step):
@@ -260,6 +263,7 @@ def _directions(
             removals.points[part],
             shared.free_rest,
         )
-        weights = change[part], np.arange(len(part)), np.searchsorted(part, start)
-        directions += sparse.csr_array(weights, shape=(removals.n_cases, len(part))) @ columns
-    return np.asarray(directions)
+        weights = np.zeros((n_cases, len(part)))
+        weights[case[part], np.arange(len(part))] = change[part]
+        add_sparse_product(directions, weights, columns)
+    return directions

@@ -178,12 +178,13 @@ def fit_sigmoid(
         # The loss can have two minima. A tight prior has one near its centre: start from there as well,
         # with the offset at f = 0 as the parameter in place of the offset at the mean.
         at_zero = replace(posterior, values=scaled + centre, centre=0.0)
-        log_slope, at_boundary, ended = _newton(at_zero, boundary)
-        fits.append((log_slope, at_boundary + math.exp(log_slope) * centre, ended))
-    losses = [posterior.at(log_slope, offset).loss for log_slope, offset, _ in fits]
+        log_slope, at_boundary, ended, _ = _newton(at_zero, boundary)
+        offset = at_boundary + math.exp(log_slope) * centre
+        fits.append((log_slope, offset, ended, posterior.at(log_slope, offset)))
+    least = min(here.loss for *_, here in fits)
     # Rounding must not decide between two that found the same minimum.
-    lowest = [fit for fit, loss in zip(fits, losses, strict=True) if loss <= min(losses) + NEGLIGIBLE_GAIN]
-    log_slope, offset, ended = max(lowest, key=lambda fit: fit[2])
+    lowest = [fit for fit in fits if fit[3].loss <= least + NEGLIGIBLE_GAIN]
+    log_slope, offset, ended, here = max(lowest, key=lambda fit: fit[2])
     if not ended:
         warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning)
     slope = math.exp(log_slope) / spread
@@ -191,7 +192,7 @@ def fit_sigmoid(
     known = 1.0 if boundary is None else min(1.0, scale / OFFSET_SCALE)
     # From the slope's logarithm, and the offset at the mean, to the scale of the values.
     back = np.array([[slope, 0.0], [-mean * slope, 1.0]])
-    first, between, second = _inverse(posterior.at(log_slope, offset).expected)
+    first, between, second = _inverse(here.expected)
     covariance = back @ np.array([[first, between], [between, second]]) @ back.T
     return SigmoidLink(
         slope=slope,
@@ -218,22 +219,23 @@ def centre_and_spread(values: Array, weight: Array) -> tuple[float, float]:
     mean, spread : float
         The spread is exactly 0 if the values are equal but for rounding.
     """
-    low = min(_quantile(values, weight, TAIL), -NEVER_CLIPPED)
-    high = max(-_quantile(-values, weight, TAIL), NEVER_CLIPPED)
+    order = np.argsort(values, kind="stable")
+    low = min(_quantile(values[order], weight[order], TAIL), -NEVER_CLIPPED)
+    high = max(_quantile(values[order[::-1]], weight[order[::-1]], TAIL), NEVER_CLIPPED)
+    total = weight.sum()
     for bulk in (np.clip(values, low, high), values):
-        mean = float(np.average(bulk, weights=weight))
-        spread = float(np.sqrt(np.average((bulk - mean) ** 2, weights=weight)))
+        mean = float(weight @ bulk / total)
+        spread = float(np.sqrt(weight @ (bulk - mean) ** 2 / total))
         if spread > 1e-12 * max(1.0, float(np.abs(bulk).max())):
             return mean, spread
     return mean, 0.0
 
 
 def _quantile(values: Array, weight: Array, share: float) -> float:
-    """The smallest value such that more than the given share of the weight is at or below it."""
-    order = np.argsort(values, kind="stable")
-    mass = np.cumsum(weight[order])
+    """The first of some values up to which there is more than the given share of the weight."""
+    mass = np.cumsum(weight)
     place = np.searchsorted(mass, share * mass[-1] * (1 + 1e-12), side="right")
-    return float(values[order[min(int(place), len(order) - 1)]])
+    return float(values[min(int(place), len(values) - 1)])
 
 
 class _Local(NamedTuple):
@@ -326,8 +328,11 @@ class _Posterior:
         )
 
 
-def _newton(posterior: _Posterior, offset: float) -> tuple[float, float, bool]:
-    """Minimum by Newton's method from a slope of 1 and the given offset, and whether it converged."""
+def _newton(posterior: _Posterior, offset: float) -> tuple[float, float, bool, _Local]:
+    """Minimum by Newton's method from a slope of 1 and the given offset.
+
+    Returns the slope's logarithm, the offset, whether they converged, and what the posterior is there.
+    """
     log_slope, here = 0.0, posterior.at(0.0, offset)
     for _ in range(100):
         by_slope, by_offset = here.gradient
@@ -344,11 +349,11 @@ def _newton(posterior: _Posterior, offset: float) -> tuple[float, float, bool]:
             length /= 2
         if length <= SHORTEST:
             # With large weights, rounding of the loss hides smaller gains.
-            return log_slope, offset, gain <= NEGLIGIBLE_GAIN
+            return log_slope, offset, gain <= NEGLIGIBLE_GAIN, here
         (log_slope, offset), here = there, trial
         if last:
-            return log_slope, offset, True
-    return log_slope, offset, False
+            return log_slope, offset, True, here
+    return log_slope, offset, False, here
 
 
 def _inverse(hessian: Symmetric) -> Symmetric:

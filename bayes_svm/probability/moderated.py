@@ -8,7 +8,7 @@ import numpy as np
 
 from bayes_svm.probability.link import OFFSET_SCALE, Link, Sample
 from bayes_svm.probability.sigmoid import SigmoidLink
-from bayes_svm.utils.types import Array, Mask
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["ModeratedLink"]
 
@@ -95,7 +95,7 @@ class ModeratedLink(Link):
         if not 0.0 < little < np.inf:
             known = information[np.isfinite(information) & (information > 0)]
             little = known.min() if len(known) else 0.0
-        away = _limit(information, sample.positive, weight) - sample.boundary
+        away = _limit(information, sample.positive, weight, order, mass) - sample.boundary
         limit = sample.boundary + sample.scale / OFFSET_SCALE * away
         return cls(
             sigmoid, REFERENCE_SHARE * float(little), float(np.clip(limit, -MOST_CERTAIN, MOST_CERTAIN))
@@ -121,13 +121,16 @@ class ModeratedLink(Link):
         return np.where(share < 1.0, self.limit + share * (log_odds - self.limit) + order, log_odds)
 
 
-def _limit(information: Array, positive: Mask, weight: Array) -> float:
-    """Log-odds by Laplace's rule from the five copies of rows with the least information."""
+def _limit(information: Array, positive: Mask, weight: Array, order: Indices, mass: Array) -> float:
+    """Log-odds by Laplace's rule from the five copies of rows with the least information.
+
+    ``order`` sorts the information, and ``mass`` is the sum of the weights in this order.
+    """
     with np.errstate(divide="ignore"):
-        level = np.log(information)
-    level[np.isfinite(level)] = np.round(level[np.isfinite(level)], DIGITS)  # ties despite rounding
-    levels, place = np.unique(level, return_inverse=True)
-    mass = np.bincount(place, weights=weight, minlength=len(levels))
-    taken = np.diff(np.minimum(np.cumsum(mass), OUTERMOST), prepend=0.0)
-    share = np.divide(taken, mass, out=np.zeros(len(mass)), where=mass > 0)[place] * weight
-    return float(np.log((share[positive].sum() + 1.0) / (share[~positive].sum() + 1.0)))
+        level = np.round(np.log(information), DIGITS)  # ties despite rounding
+    edge = level[order[min(int(np.searchsorted(mass, OUTERMOST)), len(order) - 1)]]
+    # Of the rows at the edge, which are equally far out, an equal share of each is taken.
+    within, at_edge = np.where(level < edge, weight, 0.0), np.where(level == edge, weight, 0.0)
+    share = min(1.0, (OUTERMOST - within.sum()) / at_edge.sum()) if at_edge.any() else 0.0
+    taken = within + share * at_edge
+    return float(np.log((taken[positive].sum() + 1.0) / (taken[~positive].sum() + 1.0)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -103,6 +103,24 @@ class Posterior:
         if self.kernel.positive_semidefinite or len(self.points) == 0:
             return True
         return is_definite(self.kernel(self.rows, self.rows))
+
+    def sketch(self, machine: Machine, most: int) -> Posterior:
+        """The posterior from so many of the active points, or the posterior itself if it has no more.
+
+        They are evenly spaced in the order of :attr:`~bayes_svm.dual.machine.Machine.content_rank`: the order
+        of the rows does not matter. The variance of a sketch is larger.
+        """
+        if len(self.points) <= most:
+            return self
+        order = np.argsort(machine.content_rank[machine.row_of[self.numbers]], kind="stable")
+        kept = np.sort(order[np.linspace(0, len(order) - 1, most).round().astype(np.intp)])
+        return replace(
+            self,
+            rows=self.rows if self.kernel.precomputed else self.rows[kept],
+            points=self.points[kept],
+            numbers=self.numbers[kept],
+            curvature=self.curvature[kept],
+        )
 
     def explained(self, cross: Array, factor: Array | None = None) -> Array:
         """Part of ``k(x, x)`` that the data explain, ``k_a' (lambda R^-1 + K_aa)^-1 k_a``.
@@ -274,8 +292,7 @@ def posterior_of(
     sharpness : float, default=3.0
         How sharply: see there.
     max_rows : int, optional
-        Largest number of active points. If there are more, this many are kept, evenly spaced in the order of
-        :attr:`~bayes_svm.dual.machine.Machine.content_rank`. The variance of such a sketch is larger.
+        Largest number of active points: see :meth:`Posterior.sketch`.
     bound : array of shape (n_points,), optional
         Part of each point's upper bound that counts; all of it by default.
 
@@ -288,13 +305,8 @@ def posterior_of(
     bound = problem.bound if bound is None else bound
     curvature = bound / C * hinge_curvature(problem.label * solution.values, smoothing, sharpness)
     active = np.flatnonzero(curvature > NEGLIGIBLE_CURVATURE * curvature.max())
-    if max_rows is not None and len(active) > max_rows:
-        # Choose by the content of the points: the order of the rows must not change the result.
-        rank = machine.content_rank[machine.row_of[problem.first_row[active]]]
-        active = active[np.argsort(rank, kind="stable")]
-        active = np.sort(active[np.linspace(0, len(active) - 1, max_rows).round().astype(np.intp)])
     numbers = problem.first_row[active]
-    return Posterior(
+    whole = Posterior(
         kernel=machine.kernel,
         rows=np.empty((0, 0)) if machine.kernel.precomputed else machine.X[numbers],
         points=active,
@@ -302,3 +314,4 @@ def posterior_of(
         curvature=curvature[active],
         lam=1.0 / C,
     )
+    return whole if max_rows is None else whole.sketch(machine, max_rows)

@@ -13,7 +13,7 @@ from bayes_svm.leave_one_out.cases import Leaving, halves
 from bayes_svm.probability.left_out_posterior import information_across, left_out_variance
 from bayes_svm.probability.link import Needs
 from bayes_svm.probability.links import kind_of
-from bayes_svm.probability.posterior import Posterior, posterior_of
+from bayes_svm.probability.posterior import Posterior
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["READERS", "Reader", "reader_of"]
@@ -29,24 +29,23 @@ class Reader(NamedTuple):
     Parameters
     ----------
     left_out : callable
-        Takes the machine, one of its solutions, C, what leaves together, and the group numbers of the rows
-        or None. Returns the posterior to read at new points, and the quantity at each training row with the
-        row left out. Returns None if the kernel is not positive semi-definite.
+        Takes the machine, one of its solutions, the posterior there, what leaves together, and the group
+        numbers of the rows or None. Returns the posterior to read at new points, and the quantity at each
+        training row with the row left out. Returns None if the kernel is not positive semi-definite.
     at : callable
         Takes that posterior, new points and their ``k(x, x)``. Returns the quantity at these points.
     """
 
     left_out: Callable[
-        [Machine, DualSolution, float, Leaving, Indices | None], tuple[Posterior, Array] | None
+        [Machine, DualSolution, Posterior, Leaving, Indices | None], tuple[Posterior, Array] | None
     ]
     at: Callable[[Posterior, Any, Array | None], Array]
 
 
 def _variance(
-    machine: Machine, solution: DualSolution, C: float, leaving: Leaving, groups: Indices | None
+    machine: Machine, solution: DualSolution, posterior: Posterior, leaving: Leaving, groups: Indices | None
 ) -> tuple[Posterior, Array] | None:
     """Posterior variance at each row, left out together with the rest of its case."""
-    posterior = posterior_of(machine, solution, C)
     found = left_out_variance(
         machine, solution.problem, posterior, leaving.case, leaving.part_row, leaving.removed
     )
@@ -54,25 +53,32 @@ def _variance(
 
 
 def _information(
-    machine: Machine, solution: DualSolution, C: float, leaving: Leaving, groups: Indices | None
+    machine: Machine, solution: DualSolution, posterior: Posterior, leaving: Leaving, groups: Indices | None
 ) -> tuple[Posterior, Array] | None:
     """Information about each row under the posterior of the half of the data that it is not in."""
-    posterior = posterior_of(machine, solution, C, max_rows=SKETCH)
     if not posterior.definite:
         return None
     away = halves(machine, groups)
     found = information_across(
-        machine, solution, C, half=away.case, row=away.part_row, counted=away.removed, max_rows=SKETCH
+        machine,
+        solution,
+        1.0 / posterior.lam,
+        half=away.case,
+        row=away.part_row,
+        counted=away.removed,
+        max_rows=SKETCH,
     )
     if found is None:
         return None
-    return posterior, _of_rows(machine, away, found, lambda X: posterior.information(X))
+    sketch = posterior.sketch(machine, SKETCH)
+    return sketch, _of_rows(machine, away, found, lambda X: sketch.information(X))
 
 
 def _of_rows(machine: Machine, away: Leaving, found: Array, at: Callable[[Any], Array]) -> Array:
     """Values of the rows from those of the parts; a row that is in no part is read like a new point."""
-    absent, whole = away.kind < 0, np.zeros(len(machine.y))
-    whole[absent] = at(machine.X[absent])
+    absent, whole = np.flatnonzero(away.kind < 0), np.zeros(len(machine.y))
+    if len(absent):
+        whole[absent] = at(machine.X[absent])
     return away.row_means(found, whole)
 
 

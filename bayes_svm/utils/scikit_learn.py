@@ -1,12 +1,20 @@
 """Names of scikit-learn that it does not call public: the only file to mend when one of them moves."""
 
 from functools import cache
+from inspect import signature
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils._optional_dependencies import check_matplotlib_support
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions, validate_params
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    validate_parameter_constraints,
+    validate_params,
+)
 from sklearn.utils._set_output import _get_adapter_from_container as get_adapter_from_container
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import _safe_split as safe_split
@@ -31,14 +39,32 @@ __all__ = [
     "ovr_decision_function",
     "routing_enabled",
     "safe_split",
+    "validate_parameter_constraints",
     "validate_params",
 ]
 
 
 class FixedParameters:
-    """Estimators whose parameters are looked up once: inspecting a signature takes a tenth of a small fit."""
+    """Estimators whose signature is inspected once, and whose defaults are valid by the tests.
+
+    To inspect it again, and to validate the defaults, takes a tenth of a small fit.
+    """
 
     @classmethod
     @cache
     def _get_param_names(cls) -> Any:
         return super()._get_param_names()  # type: ignore[misc]
+
+    @classmethod
+    @cache
+    def _defaults(cls) -> dict[str, Any]:
+        return {name: parameter.default for name, parameter in signature(cls).parameters.items()}
+
+    def _validate_params(self: Any) -> None:
+        defaults = self._defaults()
+        given = {name: getattr(self, name) for name in self._get_param_names()}
+        validate_parameter_constraints(
+            self._parameter_constraints,
+            {name: value for name, value in given.items() if value is not defaults[name]},
+            caller_name=type(self).__name__,
+        )

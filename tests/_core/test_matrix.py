@@ -5,6 +5,7 @@ from bayes_svm._core.matrix import (
     add_sparse_product,
     block,
     largest_sum,
+    minus_distances,
     mirror_lower,
     smallest_of_rows,
     sum_of_rows,
@@ -35,6 +36,23 @@ def test_mirror_lower_leaves_the_rest():
     np.testing.assert_array_equal(mirrored[:4, :4], lower + np.tril(lower, -1).T)
     np.testing.assert_array_equal(mirrored[4:], B[4:])
     np.testing.assert_array_equal(mirrored[:4, 4:], B[:4, 4:])
+
+
+def test_minus_distances_are_never_positive_and_symmetric_to_the_last_bit():
+    X = random.normal(size=(7, 3))
+    lengths = np.square(X).sum(axis=1)
+    found = X @ X.T
+    minus_distances(found, 2.0, lengths, lengths)
+    np.testing.assert_allclose(found, -np.square(X[:, None] - X).sum(axis=2), atol=1e-14)
+    assert found.max() == 0.0
+    one, other = X[:1] @ X[1:].T, X[1:] @ X[:1].T
+    other[:] = one.T
+    minus_distances(one, 2.0, lengths[:1], lengths[1:])
+    minus_distances(other, 2.0, lengths[1:], lengths[:1])
+    np.testing.assert_array_equal(one, other.T)
+    overflown = np.array([[np.nan, np.inf, -np.inf]])
+    minus_distances(overflown, 2.0, lengths[:1], lengths[:3])
+    np.testing.assert_array_equal(overflown, [[np.nan, 0.0, -np.inf]])
 
 
 def test_smallest_and_sum_of_rows():

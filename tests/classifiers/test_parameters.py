@@ -6,6 +6,13 @@ from scipy import sparse
 
 from _data import noisy
 from bayes_svm import BayesSVC
+from bayes_svm.utils.scikit_learn import validate_parameter_constraints
+
+
+def test_the_defaults_which_a_fit_does_not_validate_are_valid():
+    parameters = BayesSVC().get_params()
+    assert set(parameters) == set(BayesSVC._parameter_constraints)
+    validate_parameter_constraints(BayesSVC._parameter_constraints, parameters, "BayesSVC")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

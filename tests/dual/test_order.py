@@ -66,6 +66,18 @@ def test_rounding_changes_no_place(seed):
     np.testing.assert_array_equal(rank_of_rows(second, y[order]), rank_of_rows(first, y)[order])
 
 
+def test_rows_with_the_same_first_hash_are_told_apart_by_the_second():
+    X, y = noisy(n=40)
+    X = np.vstack([X, X * (1 + 1e-12), X[:3] * (1 - 1e-12)])
+    labels = np.concatenate([y, y, y[:3]])
+    ranks = rank_of_rows(X, labels)
+    assert sorted(ranks) == list(range(83))
+    order = np.random.default_rng(0).permutation(83)
+    np.testing.assert_array_equal(rank_of_rows(X[order], labels[order]), ranks[order])
+    # Those that differ by rounding alone stay together.
+    assert np.all(np.abs(ranks[3:40] - ranks[43:80]) == 1)
+
+
 def test_the_order_does_not_follow_the_values():
     X = np.arange(200.0)[:, None] + 1
     ranks = rank_of_rows(X, np.arange(200) % 2)
