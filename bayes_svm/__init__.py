@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bayes_svm.classifiers.bayes_svc import BayesSVC
     from bayes_svm.classifiers.pairwise_coupling import PairwiseCouplingClassifier
+    from bayes_svm.conformal.svc import ConformalSVC
     from bayes_svm.decision import RejectOptionClassifier, Threshold, choose_threshold
     from bayes_svm.kernels.aggregation import AggregationKernel, AggregationTransformer
     from bayes_svm.kernels.hypersphere import GaussianKernel, HypersphereKernel
@@ -29,6 +30,7 @@ __all__ = [
     "BayesSVC",
     "BayesSVCSearch",
     "ClassSimilarity",
+    "ConformalSVC",
     "Evidence",
     "GaussianKernel",
     "HypersphereKernel",
@@ -53,6 +55,7 @@ __all__ = [
 _HOMES = {
     "classifiers.bayes_svc": ("BayesSVC",),
     "classifiers.pairwise_coupling": ("PairwiseCouplingClassifier",),
+    "conformal.svc": ("ConformalSVC",),
     "decision": ("RejectOptionClassifier", "Threshold", "choose_threshold"),
     "kernels.aggregation": ("AggregationKernel", "AggregationTransformer"),
     "kernels.hypersphere": ("GaussianKernel", "HypersphereKernel"),

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
-from bayes_svm import BayesSVC, leave_one_out
+from bayes_svm import BayesSVC, ConformalSVC, leave_one_out
 
 # Every function of the compiled modules that the package calls.
 CALLED = {
@@ -24,6 +24,7 @@ CALLED = {
     ),
     "follow": ("enter_each", "follow"),
     "shrink": ("shrink_each",),
+    "grow": ("grow_each",),
     "optimality": ("check_ends", "check_moved"),
     "logistic": ("cross_entropy",),
     "primal": ("duality_gap", "sensitivity"),
@@ -83,6 +84,7 @@ def _use_everything():
             leave_one_out(SVC(C=C), X, y, sign_only=True)
             leave_one_out(SVC(C=C), X, y, method="certified")
             leave_one_out(SVC(C=C, kernel="linear"), X, y, sample_weight=weight)
+            ConformalSVC(SVC(C=C, gamma=0.5), "margin").fit(X, y).p_values(X[:5] + 0.3)
     X, y = noisy(320)
     leave_one_out(SVC(C=3.0), X, y)
 

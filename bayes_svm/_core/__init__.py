@@ -19,6 +19,7 @@ MODULES = (
     "changed_points",
     "follow",
     "shrink",
+    "grow",
     "optimality",
     "logistic",
     "primal",

@@ -319,7 +319,7 @@ def enter_each(base, candidates, beta, state, scratch):
         rounding has made their system singular.
     """
     keep = []
-    path = base_of(base, READ, keep)
+    path = base_of(base, READ, READ, keep)
     memory = scratch_of(scratch, path.m, keep)
     at = state_of(state, path.m, memory.capacity, 0, keep)
     n = length(candidates, "candidates", 0)
@@ -371,7 +371,7 @@ def follow(base, motion, state, n_changed, end, max_events, scratch):
         The time that the path has reached.
     """
     keep = []
-    path = base_of(base, READ, keep)
+    path = base_of(base, READ, READ, keep)
     memory = scratch_of(scratch, path.m, keep)
     moves = motion_of(motion, path.m, keep)
     at = state_of(state, path.m, memory.capacity, n_changed, keep)

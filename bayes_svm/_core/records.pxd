@@ -86,6 +86,17 @@ cdef struct Ends:
     int64_t* outcomes
     double* kkt
 
+cdef struct Guests:
+    double** rows
+    double* curvature
+    double* flat
+    int64_t* which
+    double* label
+    double* bound
+    double* drift
+    double* residual
+    Py_ssize_t n_paths
+
 cdef struct Room:
     double* goal
     double* drift

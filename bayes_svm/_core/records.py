@@ -26,6 +26,7 @@ __all__ = [
     "Base",
     "BaseState",
     "Ends",
+    "Guests",
     "Motion",
     "Moves",
     "Numbers",
@@ -261,6 +262,46 @@ class Ends(NamedTuple):
     events: Numbers
     outcomes: Numbers
     kkt: Array
+
+
+class Guests(NamedTuple):
+    """Points that are added to the base one at a time, and the paths along which they come in.
+
+    The last row of the base is kept free for them.
+
+    Attributes
+    ----------
+    rows : array of shape (n_guests, m)
+        Rates of all positions but the guest's own per unit of its beta; the intercept's is the last.
+    curvature : array of shape (n_guests,)
+        Rate of the guest's own residual.
+    flat : array of shape (n_guests,)
+        As in :class:`Base`.
+    which : array of shape (n_paths,)
+        The guest of each path.
+    label : array of shape (n_paths,)
+        The label that it gets, -1 or 1.
+    bound : array of shape (n_paths,)
+        Upper bound of its alpha.
+    drift : array of shape (n_paths,)
+        How far its margin target moves along the path: from its decision value at the perturbed targets.
+    residual : array of shape (n_paths,)
+        Its residual at the exact targets, as long as its alpha is 0.
+    """
+
+    rows: Array
+    curvature: Array
+    flat: Array
+    which: Numbers
+    label: Array
+    bound: Array
+    drift: Array
+    residual: Array
+
+    @property
+    def n_paths(self) -> int:
+        """Number of paths."""
+        return len(self.which)
 
 
 class Room(NamedTuple):

@@ -1,6 +1,6 @@
 from libc.math cimport NAN as nan
 
-from bayes_svm._core.arrays cimport WRITE
+from bayes_svm._core.arrays cimport READ, WRITE
 from bayes_svm._core.changed_points cimport factorise_changed, solve_factorised, toggle
 from bayes_svm._core.follow cimport follow_path
 from bayes_svm._core.matrix cimport combine
@@ -8,11 +8,11 @@ from bayes_svm._core.records cimport NEVER, SETTLED, Base, BaseState, Ends, Moti
 from bayes_svm._core.structs cimport base_of, base_state_of, ends_of, moves_of, room_of, scratch_of, state_of
 
 cdef void _exchange_bounds(Base base, Moves moves, Py_ssize_t p) noexcept nogil
-cdef Py_ssize_t _begin(
+cdef Py_ssize_t begin(
     Base base, Moves moves, Py_ssize_t p, BaseState start, State state, double* goal
 ) noexcept nogil
 cdef void _flips(Base base, BaseState start, State state, double* direction) noexcept nogil
-cdef double _exact_change(
+cdef double exact_change(
     Base base,
     Moves moves,
     Py_ssize_t p,
@@ -25,7 +25,7 @@ cdef double _exact_change(
     Scratch scratch,
     double* change,
 ) noexcept nogil
-cdef double _wrong_side(Py_ssize_t m, State state, double* residual) noexcept nogil
+cdef double wrong_side(Py_ssize_t m, State state, double* residual) noexcept nogil
 cdef double _kept_parts(Moves moves, Py_ssize_t p, double* residual) noexcept nogil
 cdef void _shrink(
     Base base,

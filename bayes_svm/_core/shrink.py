@@ -5,7 +5,7 @@ import cython
 if not cython.compiled:
     from math import nan
 
-    from bayes_svm._core.arrays import WRITE
+    from bayes_svm._core.arrays import READ, WRITE
     from bayes_svm._core.changed_points import factorise_changed, solve_factorised, toggle
     from bayes_svm._core.follow import follow_path
     from bayes_svm._core.matrix import combine
@@ -30,7 +30,7 @@ def _exchange_bounds(base, moves, p):
             bounds[k], moves.bound[j] = moves.bound[j], bounds[k]
 
 
-def _begin(base, moves, p, start, state, goal):
+def begin(base, moves, p, start, state, goal):
     """Set the state to the base, and free the members that move from their intervals.
 
     Returns the length of ``changed``.
@@ -67,7 +67,7 @@ def _flips(base, start, state, direction):
             direction[i] += change * base.W[k][i]
 
 
-def _exact_change(base, moves, p, time, start, state, n_changed, n_events, direction, scratch, change):
+def exact_change(base, moves, p, time, start, state, n_changed, n_events, direction, scratch, change):
     """Change of beta and intercept from the exact base to the partition the path ended in.
 
     The path itself ran on perturbed targets; its last partition is solved once more at the
@@ -120,7 +120,7 @@ def _exact_change(base, moves, p, time, start, state, n_changed, n_events, direc
     return rate[base.m]
 
 
-def _wrong_side(m, state, residual):
+def wrong_side(m, state, residual):
     """Largest residual on the wrong side among the rows that are not moved."""
     worst = 0.0
     for k in range(m):
@@ -145,7 +145,7 @@ def _shrink(base, moves, p, start, max_events, margin, state, scratch, room, end
     """Follow path p, and write where it ends."""
     # Put the state to the base, with the bounds that this path's members keep.
     _exchange_bounds(base, moves, p)
-    n_changed = _begin(base, moves, p, start, state, room.goal)
+    n_changed = begin(base, moves, p, start, state, room.goal)
     # The other points take up what the members lose.
     needed = 0.0
     for j in range(moves.start[p], moves.start[p + 1]):
@@ -167,11 +167,11 @@ def _shrink(base, moves, p, start, max_events, margin, state, scratch, room, end
         if moves.rows[j] >= 0:
             room.goal[moves.rows[j]] = 0.0
     # Solve the last partition at the exact targets.
-    ends.intercepts[p] = _exact_change(
+    ends.intercepts[p] = exact_change(
         base, moves, p, time, start, state, n_changed, events, room.direction, scratch, ends.changes[p]
     )
     # Measure how far that is from optimal on the tableau's rows.
-    worst = _wrong_side(base.m, state, scratch.wait)
+    worst = wrong_side(base.m, state, scratch.wait)
     if outcome != SETTLED:
         worst = max(worst, _kept_parts(moves, p, scratch.wait))
     ends.kkt[p] = worst
@@ -205,11 +205,11 @@ def shrink_each(base, moves, start, max_events, margin, state, scratch, room, en
         Where the ends are written.
     """
     keep = []
-    shared, memory = base_of(base, WRITE, keep), scratch_of(scratch, len(base.is_in), keep)
+    shared, memory = base_of(base, WRITE, READ, keep), scratch_of(scratch, len(base.is_in), keep)
     m = shared.m
     paths = moves_of(moves, m, memory.capacity, keep)
     at = state_of(state, m, memory.capacity, 0, keep)
-    first, place = base_state_of(start, m, keep), room_of(room, m, keep)
+    first, place = base_state_of(start, m, READ, keep), room_of(room, m, READ, keep)
     found = ends_of(ends, paths.n_paths, m, keep)
     limit: cython.Py_ssize_t = max_events
     clear: cython.double = margin

@@ -7,20 +7,20 @@ import cython
 
 if not cython.compiled:
     from bayes_svm._core.arrays import READ, WRITE, doubles, flags, length, numbers, places, rows, starts
-    from bayes_svm._core.records import Base, BaseState, Ends, Motion, Moves, Room, Scratch, State
+    from bayes_svm._core.records import Base, BaseState, Ends, Guests, Motion, Moves, Room, Scratch, State
 
 
-def base_of(base, write, keep):
-    """The tableau and its bounds. A loop that exchanges bounds writes to them."""
+def base_of(base, write, write_tableau, keep):
+    """The tableau and its bounds. Loops that exchange bounds write to them, those that add a point to all."""
     if not cython.compiled:
         return base
     m = length(base.is_in, "base.is_in", 0)
     return Base(
-        rows(base.W, "base.W", m + 1, m + 1, READ, keep),
+        rows(base.W, "base.W", m + 1, m + 1, write_tableau, keep),
         flags(base.is_in, "base.is_in", m, READ, keep),
         doubles(base.lower, "base.lower", m, write, keep),
         doubles(base.upper, "base.upper", m, write, keep),
-        doubles(base.flat, "base.flat", m, READ, keep),
+        doubles(base.flat, "base.flat", m, write_tableau, keep),
         m,
     )
 
@@ -105,17 +105,35 @@ def moves_of(moves, m, capacity, keep):
     )
 
 
-def base_state_of(start, m, keep):
-    """The state of m points that all paths start from."""
+def guests_of(guests, m, keep):
+    """The points that are added to m - 1 others, and their paths."""
+    if not cython.compiled:
+        return guests
+    n_guests, n_paths = length(guests.rows, "guests.rows", 0), length(guests.which, "guests.which", 0)
+    return Guests(
+        rows(guests.rows, "guests.rows", n_guests, m, READ, keep),
+        doubles(guests.curvature, "guests.curvature", n_guests, READ, keep),
+        doubles(guests.flat, "guests.flat", n_guests, READ, keep),
+        places(guests.which, "guests.which", n_paths, 0, n_guests, keep),
+        doubles(guests.label, "guests.label", n_paths, READ, keep),
+        doubles(guests.bound, "guests.bound", n_paths, READ, keep),
+        doubles(guests.drift, "guests.drift", n_paths, READ, keep),
+        doubles(guests.residual, "guests.residual", n_paths, READ, keep),
+        n_paths,
+    )
+
+
+def base_state_of(start, m, write, keep):
+    """The state of m points that all paths start from. A loop that adds a point writes its state."""
     if not cython.compiled:
         return start
     return BaseState(
-        doubles(start.position, "start.position", m, READ, keep),
-        doubles(start.low, "start.low", m, READ, keep),
-        doubles(start.high, "start.high", m, READ, keep),
-        flags(start.at_upper, "start.at_upper", m, READ, keep),
-        doubles(start.exact_beta, "start.exact_beta", m, READ, keep),
-        doubles(start.exact_residual, "start.exact_residual", m, READ, keep),
+        doubles(start.position, "start.position", m, write, keep),
+        doubles(start.low, "start.low", m, write, keep),
+        doubles(start.high, "start.high", m, write, keep),
+        flags(start.at_upper, "start.at_upper", m, write, keep),
+        doubles(start.exact_beta, "start.exact_beta", m, write, keep),
+        doubles(start.exact_residual, "start.exact_residual", m, write, keep),
     )
 
 
@@ -133,12 +151,12 @@ def ends_of(ends, n_paths, m, keep):
     )
 
 
-def room_of(room, m, keep):
+def room_of(room, m, write, keep):
     """Memory that the paths of m points use one after the other."""
     if not cython.compiled:
         return room
     return Room(
         doubles(room.goal, "room.goal", m + 1, WRITE, keep),
-        doubles(room.drift, "room.drift", m, READ, keep),
+        doubles(room.drift, "room.drift", m, write, keep),
         doubles(room.direction, "room.direction", m + 1, WRITE, keep),
     )

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["rank_of_rows", "rank_of_sets"]
+__all__ = ["rank_of_rows", "rank_of_sets", "uniforms_of_rows"]
 
 Words = NDArray[np.uint64]
 
@@ -58,6 +58,24 @@ def rank_of_rows(X: Any, rows: Indices) -> Indices:
     rank = np.empty(len(rows), dtype=np.intp)
     rank[order] = np.arange(len(rows))
     return rank
+
+
+def uniforms_of_rows(X: Any, seed: int, number: int) -> Array:
+    """Numbers between 0 and 1 that depend on what a row holds and on a seed, shape (n_samples, number).
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features)
+        Feature vectors.
+    seed : int
+        The seed, from 0.
+    number : int
+        How many numbers each row gets.
+    """
+    keys = _mix(_keys_of_rows(X, np.arange(X.shape[0]), _all_bits) + np.uint64(seed))
+    words = _mix(keys[:, None] + np.arange(1, number + 1).astype(np.uint64) * GOLDEN)
+    # The upper 53 bits; never 0 or 1.
+    return np.asarray(((words >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53)
 
 
 def rank_of_sets(gram: Array) -> Indices:

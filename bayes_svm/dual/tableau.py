@@ -15,6 +15,7 @@ from bayes_svm.utils.types import Array, Indices, Mask
 __all__ = [
     "FreeSystem",
     "Tableau",
+    "columns_of",
     "columns_outside",
     "flat_curvature",
     "independent_points",
@@ -283,16 +284,38 @@ def columns_outside(
     array of shape (n_points, n_free + n_other + 1)
         One row for each point; the columns are in the order of :meth:`Tableau.sweep`.
     """
+    return columns_of(system, gram.block(system.free, points), gram.block(points, others), between)
+
+
+def columns_of(system: FreeSystem, of_free: Array, to_others: Array, between: Array) -> Array:
+    """The same for points that the problem does not have, given their kernel values.
+
+    Parameters
+    ----------
+    system : FreeSystem
+        The system of the free points with which the tableau was swept.
+    of_free : array of shape (n_free, n_points)
+        Kernel values between the free points and these points.
+    to_others : array of shape (n_points, n_other)
+        Kernel values between these points and the tableau's other rows.
+    between : array of shape (n_free, n_other)
+        Kernel values between the free points and the other rows.
+
+    Returns
+    -------
+    array of shape (n_points, n_free + n_other + 1)
+        As above.
+    """
     n_free = len(system.free)
-    cross = gram.block(system.free, points) + system.shift
+    cross = of_free + system.shift
     lack = 1.0 - system.ones @ cross
     gain = solve_with_factor(system.factor, cross)
     gain += (system.ones / system.total)[:, None] * lack
-    columns = np.empty((len(points), n_free + len(others) + 1))
+    columns = np.empty((len(to_others), n_free + to_others.shape[1] + 1))
     columns[:, :n_free] = -gain.T
     columns[:, -1] = lack / system.total
     # A point at a bound moves the others by its kernel values, less what the free points give way, and by the
     # change of the intercept.
-    columns[:, n_free:-1] = gram.block(points, others) + (lack / system.total)[:, None]
+    columns[:, n_free:-1] = to_others + (lack / system.total)[:, None]
     columns[:, n_free:-1] -= gain.T @ between
     return columns

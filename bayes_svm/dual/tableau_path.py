@@ -15,7 +15,7 @@ from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.tableau import Tableau, flat_curvature
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["Stretch", "base_of", "beta_at", "follow_on", "motion_of", "scratch", "state_at"]
+__all__ = ["Stretch", "base_of", "beta_at", "blank_state", "follow_on", "motion_of", "scratch", "state_at"]
 
 
 # After this many changes of the partition a new tableau costs less than the list of the changes.
@@ -115,6 +115,18 @@ def scratch(n_rows: int, capacity: int) -> Scratch:
         pivots=np.empty(capacity, dtype=np.int64),
         weights=np.empty(capacity),
         factored=np.full(capacity + 1, -1),
+    )
+
+
+def blank_state(n_rows: int, capacity: int) -> State:
+    """Memory for the state of a path."""
+    return State(
+        position=np.empty(n_rows),
+        low=np.empty(n_rows),
+        high=np.empty(n_rows),
+        is_in=np.empty(n_rows, dtype=np.bool_),
+        at_upper=np.empty(n_rows, dtype=np.bool_),
+        changed=np.empty(capacity, dtype=np.int64),
     )
 
 

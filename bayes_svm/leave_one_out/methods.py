@@ -19,7 +19,7 @@ from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import settle_at_once
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["Wanted", "iterate_parts", "removals_of"]
+__all__ = ["SECTION", "Finder", "Wanted", "iterate_parts", "removals_of"]
 
 # So many cases are left out between two reports of progress.
 SECTION = 8 * BATCH
@@ -142,7 +142,7 @@ def iterate_parts(
     n_at, asked = len(at), at
     if len(absent):
         asked = np.vstack([at, machine.cross(solution.problem, machine.X[leaving.part_row[absent]])])
-    finder = _Finder(solution, wanted, remainders=len(asked) > 0)
+    finder = Finder(solution, wanted, remainders=len(asked) > 0)
     for first in range(0, removals.n_cases, SECTION):
         last = min(first + SECTION, removals.n_cases)
         parts = np.flatnonzero((case >= first) & (case < last))
@@ -161,7 +161,7 @@ def iterate_parts(
             wanted.report(last, removals.n_cases)
 
 
-class _Finder:
+class Finder:
     """Leaves out cases by one method, and keeps what all cases share."""
 
     def __init__(self, solution: DualSolution, wanted: Wanted, remainders: bool) -> None:

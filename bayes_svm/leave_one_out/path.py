@@ -11,12 +11,12 @@ import numpy as np
 from joblib import delayed
 
 from bayes_svm._core.matrix import add_sparse_product
-from bayes_svm._core.records import Ends, Moves, Room, State
+from bayes_svm._core.records import Ends, Moves, Room
 from bayes_svm._core.removals import Removals
 from bayes_svm._core.shrink import shrink_each
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.dual.tableau import columns_outside
-from bayes_svm.dual.tableau_path import scratch
+from bayes_svm.dual.tableau_path import blank_state, scratch
 from bayes_svm.leave_one_out.group_path import follow_anew
 from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.retrain import retrain
@@ -69,23 +69,23 @@ class Paths:
         self.solution, self.sign_only, self.remainders = solution, sign_only, remainders
 
     @cached_property
-    def _origin(self) -> Origin:
+    def origin(self) -> Origin:
         """The solution as all paths start from it."""
         return Origin(self.solution, self.solution.tie_break, self.remainders)
 
     @cached_property
     def _near(self) -> Mask:
         """Points that a path is expected to need in the tableau."""
-        residual = self._origin.residual
+        residual = self.origin.residual
         if len(residual) <= ALL_ROWS:
             return np.ones(len(residual), dtype=bool)
         near = NEAR * min(1.0, MANY_ROWS / len(residual)) ** SHRINKS
         return np.asarray(np.abs(residual) <= near)
 
     @cached_property
-    def _shared(self) -> SharedTableau:
+    def shared(self) -> SharedTableau:
         """The tableau that the paths share at first; it may be extended."""
-        return SharedTableau.sweep(self._origin, self._near)
+        return SharedTableau.sweep(self.origin, self._near)
 
     def run(self, removals: Removals, n_jobs: int | None = None) -> Outcomes:
         """Follow the paths of some cases.
@@ -107,10 +107,10 @@ class Paths:
         outcomes = Outcomes.open(removals, remainders=self.remainders)
         cases = np.arange(removals.n_cases)
         if not removals.single:
-            moving = _excess(self._origin.exact_beta, removals) > 0
+            moving = _excess(self.origin.exact_beta, removals) > 0
             moves = np.bincount(removals.case, weights=moving, minlength=removals.n_cases)
             cases = np.flatnonzero(moves <= MANY_MEMBERS)
-        origin, shared, sign_only = self._origin, self._shared, self.sign_only
+        origin, shared, sign_only = self.origin, self.shared, self.sign_only
         first = self.solution.tie_break
         for tie_break in (first, *(less for less in SMALLER_TIE_BREAKS if less < first)):
             if len(cases) == 0:
@@ -160,7 +160,7 @@ class Paths:
     def _alone(self, case: Removals) -> Outcomes:
         """Follow one case on tableaus of its own, or, if that fails, solve the remaining problem."""
         if len(case.points) > 1:
-            found = follow_anew(self._origin, case)
+            found = follow_anew(self.origin, case)
             if found is not None:
                 return found
         return retrain(self.solution.problem, case, start=self.solution)
@@ -195,22 +195,10 @@ def _run_batch(
         # A path changes the bounds, which other threads read: it gets its own copy.
         base = shared.base._replace(lower=shared.base.lower.copy(), upper=shared.base.upper.copy())
         shrink_each(
-            base, moves, shared.base_state, MAX_EVENTS, MARGIN, _blank_state(m),
+            base, moves, shared.base_state, MAX_EVENTS, MARGIN, blank_state(m, CAPACITY),
             scratch(m, CAPACITY), Room(np.zeros(m + 1), np.zeros(m), np.empty(m + 1)), ends,
         )  # fmt: skip
         return verify(origin, shared, removals, moves, ends)
-
-
-def _blank_state(m: int) -> State:
-    """Memory for the state of a path on so many rows."""
-    return State(
-        position=np.empty(m),
-        low=np.empty(m),
-        high=np.empty(m),
-        is_in=np.empty(m, dtype=np.bool_),
-        at_upper=np.empty(m, dtype=np.bool_),
-        changed=np.empty(CAPACITY, dtype=np.int64),
-    )
 
 
 def _moves(origin: Origin, shared: SharedTableau, removals: Removals, sign_only: bool) -> Moves:

@@ -49,8 +49,8 @@ class Origin:
         Coefficients and residuals at the perturbed targets.
     exact_beta, exact_residual : arrays of shape (n_points,)
         Coefficients and residuals at the exact targets.
-    intercept : float
-        Intercept at the exact targets.
+    intercept, perturbed_intercept : float
+        Intercepts at the exact and at the perturbed targets.
     norm : float
         Squared norm of the kernel part of f, which the intercept does not change.
     mass : float
@@ -80,12 +80,14 @@ class Origin:
         self.tie_break = tie_break
         self.system = problem.free_system(free)
         self.beta, self.residual = solution.beta, self.exact_residual - moves
+        self.perturbed_intercept = self.intercept
         if len(solution.free):
             # So small a change needs no refinement: the ends of the paths are solved at the exact targets.
             change = np.zeros(len(moves))
             change[free], intercept = self.system.solve(wanted, 0.0, refinements=0)
             self.beta = np.clip(solution.beta + change, self.lower, self.upper)
             self.residual += problem.gram.product(change) + intercept
+            self.perturbed_intercept += intercept
         self.residual[free] = 0.0
         self.norm = float(solution.beta @ (solution.values - solution.intercept))
         self.mass = float(problem.label @ solution.beta)

@@ -26,7 +26,7 @@ from bayes_svm.leave_one_out.outcomes import Outcomes, Remainders
 from bayes_svm.leave_one_out.start import Origin, SharedTableau
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["verify"]
+__all__ = ["PRECISE", "optimal_ends", "verify"]
 
 
 # The end of a path is accepted if its KKT residual is at most this multiple of the scale.
@@ -271,6 +271,36 @@ def _write(batch: _Batch, good: Mask, outcomes: Outcomes) -> None:
     outcomes.status[good] = np.where(settled, "settled", "path")[good]
 
 
+def optimal_ends(
+    origin: Origin, beta: Array, values: Array, label: Array, bounds: Array
+) -> tuple[Mask, Mask, Array, Array]:
+    """Which machines near the origin's are optimal, from their coefficients and decision values.
+
+    Parameters
+    ----------
+    origin : Origin
+        The solution from which the paths started.
+    beta, values, bounds : arrays of shape (n_paths, n_points)
+        Coefficients, decision values, and upper bounds of alpha of all points. Where no coefficient is free,
+        the values are moved to the middle of the interval of optimal intercepts.
+    label : array of shape (n_points,)
+        The labels.
+
+    Returns
+    -------
+    optimal : array of bool of shape (n_paths,)
+        Whether the machine is optimal, up to rounding.
+    loose : array of bool of shape (n_paths,)
+        Whether its intercept is not unique.
+    kkt, gap : arrays of shape (n_paths,)
+        Largest violation of the optimality conditions, and the relative duality gap.
+    """
+    kkt, gap, scale, free, low, high = check_ends(beta, values, label, bounds, origin.tolerance)
+    dual = np.abs(beta @ label - 0.5 * np.einsum("pi,pi->p", beta, values))
+    optimal = _optimal(origin, kkt, np.minimum(gap, 1.0) * dual, dual, scale)
+    return optimal, ~free & (high - low > UNIQUE), kkt, gap
+
+
 def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> None:
     """Verify some ends on every point of the problem, and write those that are optimal."""
     origin, ends, points = batch.origin, batch.ends, batch.points
@@ -284,13 +314,11 @@ def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> Non
     left = batch.removals.take(paths)
     bounds = np.tile(problem.bound, (len(paths), 1))
     bounds[left.case, left.points] = left.rest
-    kkt, gap, scale, free, low, high = check_ends(beta, values, problem.label, bounds, origin.tolerance)
-    dual = np.abs(beta @ problem.label - 0.5 * np.einsum("pi,pi->p", beta, values))
-    good = np.flatnonzero(_optimal(origin, kkt, np.minimum(gap, 1.0) * dual, dual, scale))
+    whole, loose, kkt, gap = optimal_ends(origin, beta, values, problem.label, bounds)
+    good = np.flatnonzero(whole)
     left, paths, values = left.take(good), paths[good], values[good]
     outcomes.set_values(batch.removals.members(paths), values[left.case, left.points])
-    loose = ~free[good] & (high[good] - low[good] > UNIQUE)
-    outcomes.status[paths] = np.where(loose, "unstable", "path")
+    outcomes.status[paths] = np.where(loose[good], "unstable", "path")
     outcomes.kkt_residual[paths], outcomes.gap[paths] = kkt[good], gap[good]
     if origin.remainders:
         shift = ends.intercepts[paths] + values[:, 0] - before[good, 0]

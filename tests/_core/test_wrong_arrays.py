@@ -91,6 +91,7 @@ INDEXED = {
     "matrix.sum_of_rows",
     "follow.enter_each",
     "shrink.shrink_each",
+    "grow.grow_each",
     "optimality.check_moved",
     "smo.move_pairs",
     "certify.check_each",

@@ -1,0 +1,1 @@
+"""Sets of labels with a guarantee, from all labelled points."""

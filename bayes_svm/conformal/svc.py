@@ -1,0 +1,421 @@
+"""ConformalSVC: sets of labels that hold the true one with a guaranteed probability."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array, check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayes_svm.conformal.promise import breaches, promise
+from bayes_svm.conformal.scores import Comparison, KeptScores, LeftOutScores, MarginScores, Scores
+from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.dual.machine import Machine
+from bayes_svm.dual.order import uniforms_of_rows
+from bayes_svm.dual.solution import DualSolution, warn_if_inexact
+from bayes_svm.leave_one_out.cases import rows_alone, strata
+from bayes_svm.utils.checks import check_members, checked_labels, with_narrow_indices
+from bayes_svm.utils.metaestimators import check_instance
+from bayes_svm.utils.parallel import run_all
+from bayes_svm.utils.scikit_learn import HasMethods, Interval, StrOptions, fit_context
+from bayes_svm.utils.threads import one_blas_thread
+from bayes_svm.utils.types import Array, Mask
+from bayes_svm.utils.warn import warn
+
+__all__ = ["ConformalSVC"]
+
+# Bytes of the largest arrays for the new points that are handled together.
+BLOCK_BYTES = 2**26
+# At most so many new points are handled together.
+BLOCK = 256
+# Up to this many rows every row is left out on its own; beyond, strata are.
+ROWS_ALONE = 10_000
+
+
+class _Score:
+    """The parameter ``score`` of an estimator that has a method of this name too, as all classifiers have.
+
+    The attribute is the method; the parameter is in ``get_params`` and in the estimator's ``vars``.
+    """
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        return ClassifierMixin.score if estimator is None else ClassifierMixin.score.__get__(estimator, owner)
+
+    def __set__(self, estimator: Any, value: Any) -> None:
+        vars(estimator)["score"] = value
+
+
+class ConformalSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Sets of labels that hold the true one with a guaranteed probability, from all labelled rows.
+
+    .. math:: C(x) = \{ y : p_y(x) > \varepsilon \}, \qquad
+              p_y(x) = \frac{1 + \#\{ i : s_i \ge s_{n+1} \}}{n + 1}, \qquad \varepsilon = 1 - \text{level}
+
+    The p-value of a label is the share of rows that are at least as strange as the new point would be with
+    this label. How strange a row is, its score s, is minus a decision value of its own class. No data are
+    held out, and nothing is trained again: the exact machine with the new point, or without a row, follows
+    from the solution by a path.
+
+    Parameters
+    ----------
+    estimator : SVC, BayesSVC or LinearSVC(loss="hinge"), or a pipeline that ends in one
+        The machine. Its kernel must be positive semi-definite.
+    score : {"auto", "margin", "left_out", "jackknife+", "cv+"}, default="auto"
+        Which machine the scores come from.
+
+        * "margin": the machine trained on the rows and the new point, with the trial label.
+        * "left_out": the same machine, trained without the row whose score it is. This takes a
+          leave-one-out for every new point and label: for some hundreds of rows.
+        * "jackknife+": the machine trained without one row, which gives both the row's score and the new
+          point's. Cheap for many new points.
+        * "cv+": the same with strata in place of single rows.
+        * "auto": "jackknife+" up to 10,000 rows, otherwise "cv+".
+    class_conditional : {"auto"} or bool, default="auto"
+        Compare with the rows of the trial label's class only. What is promised then holds within each class.
+        "auto" does so for data with more columns than rows, where scores of different classes are not
+        comparable.
+    smoothed : bool, default=False
+        Break ties at random, which makes the p-values exactly uniform. The random numbers depend on what a
+        point holds and on ``random_state``, not on the other points.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the numbers that break ties.
+    n_jobs : int, default=None
+        Number of joblib's jobs. The result does not depend on it.
+    verbose : int, default=0
+        1 prints progress to stderr.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        Labels of the classes.
+    estimator_ : estimator
+        The machine with its parameters; the steps of a pipeline before it are fitted.
+    score_ : str
+        The score that was used.
+    class_conditional_ : bool
+        Whether labels are compared within their class.
+    guarantee_ : str
+        What is promised, in a sentence.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Names of the features; only if X has feature names that are all strings.
+
+    Notes
+    -----
+    With "margin" and "left_out" all n + 1 points are treated alike. If they are exchangeable, the set holds
+    the true label with probability at least the level, for every n and every distribution. "jackknife+" and
+    "cv+" promise ``2 level - 1`` and give about the level in practice. What is computed from the training
+    rows alone, such as ``gamma="scale"`` or a scaler before the machine, makes the promise approximate;
+    :meth:`fit` warns.
+
+    References
+    ----------
+    Vovk, Gammerman and Shafer, "Algorithmic learning in a random world", 2005. Barber, Candes, Ramdas and
+    Tibshirani, "Predictive inference with the jackknife+", Annals of Statistics 49, 2021. Romano, Sesia and
+    Candes, "Classification with valid and adaptive coverage", NeurIPS 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.svm import SVC
+    >>> from bayes_svm import ConformalSVC
+    >>> X, y = make_classification(120, flip_y=0.1, random_state=0)
+    >>> model = ConformalSVC(SVC(gamma=0.05)).fit(X[:100], y[:100])
+    >>> model.predict_set(X[100:103], confidence_level=0.9).tolist()
+    [[False, True], [True, False], [True, False]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"])],
+        "score": [StrOptions({"auto", "margin", "left_out", "jackknife+", "cv+"})],
+        "class_conditional": [StrOptions({"auto"}), "boolean"],
+        "smoothed": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        score: str = "auto",
+        class_conditional: str | bool = "auto",
+        smoothed: bool = False,
+        random_state: Any = None,
+        *,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.score = score
+        self.class_conditional = class_conditional
+        self.smoothed = smoothed
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    score = _Score()
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of this estimator, as of all of scikit-learn's.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Also those of the estimator inside.
+
+        Returns
+        -------
+        dict
+            Names and values.
+        """
+        return {**super().get_params(deep), "score": vars(self)["score"]}
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.pairwise = inner.input_tags.pairwise
+        return tags
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Solve the machine on all rows, and keep what new points are compared with.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Training data.
+        y : array of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        ConformalSVC
+            The fitted classifier itself.
+
+        Raises
+        ------
+        TypeError
+            If the estimator is not an SVM.
+        ValueError
+            If the kernel is not positive semi-definite; if it is precomputed and the score needs k(x, x) of
+            new points; if a class has one member.
+        MemoryError
+            If the kernel matrix does not fit.
+
+        Warns
+        -----
+        UserWarning
+            If something was chosen from the training rows, so that the promise is approximate.
+        ConvergenceWarning
+            If the solution is not exact.
+        """
+        check_instance(self.estimator)
+        labels = checked_labels(y)
+        self.estimator_ = clone(self.estimator)
+        X = self._prepared(X, labels, reset=True)
+        with one_blas_thread():
+            machine, solutions = machine_of(self._svm, X, labels)
+            check_members(machine.classes, machine.y, machine.weight)
+            self._check_kernel(machine)
+            self._machine, self._solutions = machine, list(solutions)
+            for solution in self._solutions:
+                warn_if_inexact(solution)
+            self.classes_ = machine.classes
+            self._choose(machine)
+            self._scores = self._scores_of(machine, self._solutions)
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        broken = breaches(self.estimator)
+        self.guarantee_ = promise(self.score_, self.class_conditional_, self.smoothed, broken)
+        if broken:
+            warn(
+                f"The guarantee is approximate, because {' and '.join(broken)} saw the training rows and not "
+                "the new point: choose them without these rows, such as gamma=0.1, for an exact one."
+            )
+        return self
+
+    def p_values(self, X: Any) -> Array:
+        r"""How plausible each label is: the share of rows at least as strange as the point would be with it.
+
+        .. math:: P(p_{y}(x) \le \varepsilon) \le \varepsilon \quad \text{for the true label } y
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            New points.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The p-values, in (0, 1]; :attr:`guarantee_` says what is promised.
+        """
+        return self._p_values(X)[0]
+
+    def predict_set(self, X: Any, confidence_level: float | Sequence[float] = 0.9) -> Mask:
+        """Sets of labels that hold the true one with a guaranteed probability.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            New points.
+        confidence_level : float in (0, 1) or list of floats, default=0.9
+            How often the set shall hold the true label.
+
+        Returns
+        -------
+        array of bool of shape (n_samples, n_classes) or (n_samples, n_classes, n_levels)
+            Which labels are in the set, in the order of ``classes_``. A set may be empty: then no label is
+            plausible.
+        """
+        levels = np.asarray(confidence_level, dtype=np.float64)
+        if levels.ndim > 1 or levels.size == 0 or not np.all((levels > 0.0) & (levels < 1.0)):
+            raise ValueError(
+                f"confidence_level={confidence_level!r} is not a level: give a number between 0 and 1, or a "
+                "list of them."
+            )
+        p = self.p_values(X)
+        # Rounding of 1 - level must not decide: 1 - 0.9 is a little less than a tenth.
+        sets = p[:, :, None] > (1.0 - np.atleast_1d(levels)) * (1.0 + 1e-12)
+        return sets if levels.ndim else sets[:, :, 0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most plausible label of each point; the decision value decides between equally plausible ones.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            New points.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The labels.
+        """
+        p, values = self._p_values(X)
+        best = np.where(p == p.max(axis=1, keepdims=True), values, -np.inf)
+        return np.asarray(self.classes_[best.argmax(axis=1)])
+
+    def credibility(self, X: Any) -> Array:
+        """Largest p-value of each point: where it is small, the point is unlike all labelled rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            New points.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The credibility.
+        """
+        return np.asarray(self.p_values(X).max(axis=1))
+
+    def confidence(self, X: Any) -> Array:
+        """One minus the second largest p-value: up to this level the set has at most one label.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            New points.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The confidence.
+        """
+        return np.asarray(1.0 - np.sort(self.p_values(X), axis=1)[:, -2])
+
+    @property
+    def _svm(self) -> Any:
+        return self.estimator_[-1] if isinstance(self.estimator_, Pipeline) else self.estimator_
+
+    def _prepared(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        """X as the machine takes it: checked, and transformed by the steps of a pipeline before it."""
+        if not isinstance(self.estimator_, Pipeline):
+            accepted = "csr" if get_tags(self.estimator_).input_tags.sparse else False
+            X = with_narrow_indices(X)
+            if not reset:
+                return validate_data(self, X, dtype=np.float64, accept_sparse=accepted, reset=False)
+            return validate_data(self, X, y, dtype=np.float64, accept_sparse=accepted)[0]
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        steps = self.estimator_[:-1]
+        if len(steps):
+            X = steps.fit_transform(X, y) if reset else steps.transform(X)
+        return with_narrow_indices(check_array(X, accept_sparse="csr", dtype=np.float64))
+
+    def _check_kernel(self, machine: Machine) -> None:
+        """Refuse kernels for which there is no guarantee or no way to add a point."""
+        if not machine.convex:
+            raise ValueError(
+                f"The kernel {machine.kernel} is not positive semi-definite: its solution depends on the row "
+                "order, and nothing is guaranteed. Choose another kernel."
+            )
+        score = vars(self)["score"]
+        if machine.kernel.precomputed and score in ("margin", "left_out"):
+            raise ValueError(
+                f"score={score!r} needs k(x, x) of new points, which a precomputed kernel does not hold: "
+                "use score='jackknife+' or a callable kernel."
+            )
+
+    def _choose(self, machine: Machine) -> None:
+        """What "auto" stands for."""
+        n, wide = len(machine.y), machine.X.shape[1] > len(machine.y)
+        score = vars(self)["score"]
+        self.score_ = ("jackknife+" if n <= ROWS_ALONE else "cv+") if score == "auto" else score
+        self.class_conditional_ = (
+            wide if isinstance(self.class_conditional, str) else bool(self.class_conditional)
+        )
+
+    def _scores_of(self, machine: Machine, solutions: list[DualSolution]) -> Scores:
+        conditional = self.class_conditional_
+        if self.score_ in ("margin", "left_out"):
+            return (MarginScores if self.score_ == "margin" else LeftOutScores)(
+                machine, solutions, conditional
+            )
+        leaving = rows_alone(machine) if self.score_ == "jackknife+" else strata(machine)
+        return KeptScores(machine, solutions, conditional, leaving, self.n_jobs)
+
+    def _p_values(self, X: Any) -> tuple[Array, Array]:
+        """The p-values, and the decision value for each class."""
+        check_is_fitted(self)
+        X = self._prepared(X, reset=False)
+        n_new, n_points = X.shape[0], len(self._machine.gram)
+        step = max(1, min(BLOCK, BLOCK_BYTES // (64 * (n_points + 1))))
+        blocks = [slice(start, start + step) for start in range(0, n_new, step)]
+        found: list[Comparison] = []
+        with one_blas_thread():
+            # A section of blocks at a time, so that there is progress to print.
+            section = 8 * max(1, abs(self.n_jobs or 1))
+            for first in range(0, len(blocks), section):
+                calls = [delayed(self._compared)(X[block]) for block in blocks[first : first + section]]
+                found += run_all(self.n_jobs, calls, shared=[])
+                if self.verbose:
+                    done = min((first + section) * step, n_new)
+                    end = "\n" if done == n_new else "\r"
+                    print(f"[ConformalSVC] {done} of {n_new} points", end=end, file=sys.stderr, flush=True)
+        stranger, equal, values = (
+            np.vstack([getattr(one, name) for one in found]) for name in ("stranger", "equal", "values")
+        )
+        tau = uniforms_of_rows(X, self._seed, len(self.classes_)) if self.smoothed else 1.0
+        return (stranger + tau * (1.0 + equal)) / (found[0].size + 1.0), values
+
+    def _compared(self, X: Any) -> Comparison:
+        """Compare some new points with the labelled rows."""
+        machine, kernel = self._machine, self._machine.kernel
+        with one_blas_thread():
+            cross = [machine.cross(solution.problem, X) for solution in self._solutions]
+            diagonal = np.zeros(X.shape[0]) if kernel.precomputed else kernel.diagonal(X)
+            return self._scores.compare(cross, diagonal)

@@ -1,0 +1,74 @@
+"""The machines without each case, kept to be read at points that come later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.leave_one_out.cases import Leaving
+from bayes_svm.leave_one_out.methods import SECTION, Finder, Wanted, removals_of
+from bayes_svm.leave_one_out.outcomes import Outcomes
+from bayes_svm.utils.types import Array, Indices, Mask
+
+__all__ = ["LeftOutMachines", "left_out_machines"]
+
+
+@dataclass(frozen=True)
+class LeftOutMachines:
+    """Decision functions of the machines that are left without some cases.
+
+    Parameters
+    ----------
+    values : array of shape (n_parts,)
+        Left-out decision value of each part of what leaves.
+    case : array of shape (n_parts,)
+        The case of each part.
+    unstable : array of bool of shape (n_parts,)
+        Whether the intercept without the part's case is not unique, or the machine not exact.
+    sections : list of Outcomes
+        The cases, some at a time, with their machines.
+    """
+
+    values: Array
+    case: Indices
+    unstable: Mask
+    sections: list[Outcomes]
+
+    def values_at(self, cross: Array) -> Array:
+        """Decision values at other points, shape (n_cases, n_at).
+
+        Parameters
+        ----------
+        cross : array of shape (n_at, n_points)
+            Kernel values between these points and those of the problem.
+        """
+        return np.vstack([section.values_at(cross) for section in self.sections])
+
+
+def left_out_machines(solution: DualSolution, leaving: Leaving, wanted: Wanted) -> LeftOutMachines:
+    """Leave out every case of a problem that every row is in, and keep the machines.
+
+    Parameters
+    ----------
+    solution : DualSolution
+        The solution of the problem.
+    leaving : Leaving
+        What leaves together; each row has a positive weight.
+    wanted : Wanted
+        How to leave out.
+
+    Returns
+    -------
+    LeftOutMachines
+        The machines.
+    """
+    removals, case, member = removals_of(solution.problem, leaving)
+    finder, sections = Finder(solution, wanted, remainders=True), []
+    for first in range(0, removals.n_cases, SECTION):
+        last = min(first + SECTION, removals.n_cases)
+        sections.append(finder.outcomes(removals.take(np.arange(first, last))))
+    values = np.concatenate([section.values for section in sections])
+    status = np.concatenate([section.status for section in sections])
+    return LeftOutMachines(values[member], case, np.isin(status, ("unstable", "inexact"))[case], sections)
