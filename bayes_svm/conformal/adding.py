@@ -88,11 +88,19 @@ class Adder:
         self.solution, self.problem = solution, solution.problem
         self.followed = solution.exact and solution.tie_break > 0
         self._paths = Paths(solution, sign_only=False, remainders=False)
+        self._free_seats: list[_Seats] = []
+
+    @cached_property
+    def _shared(self) -> SharedTableau:
+        """The tableau of all paths; it is extended by the points that some path lacks."""
+        return self._paths.shared
 
     @cached_property
     def _free_rows(self) -> Array:
         """Kernel values between the free points and all points."""
-        return self.problem.gram.rows(self._paths.origin.system.free)
+        free, n = self._paths.origin.system.free, len(self.problem.label)
+        require_bytes(8 * len(free) * n, f"Kernel values of {len(free)} free points", FEWER_POINTS)
+        return self.problem.gram.rows(free)
 
     def add(self, new: NewPoints) -> Machines:
         """The exact machine for each pair.
@@ -117,7 +125,7 @@ class Adder:
 
     def _follow_all(self, new: NewPoints, found: Machines) -> None:
         """Write the pairs whose path ends at the optimum."""
-        origin, shared, label = self._paths.origin, self._paths.shared, new.label
+        origin, label = self._paths.origin, new.label
         values = new.cross @ origin.exact_beta + origin.intercept
         ahead = label * values[new.which]
         found.beta[:, :-1], found.beta[:, -1] = origin.exact_beta, 0.0
@@ -133,24 +141,26 @@ class Adder:
         for _ in range(MAX_PASSES):
             if len(pairs) == 0:
                 return
-            self._follow(new, pairs, shared, found)
+            shared = self._follow(new, pairs, found)
             self._verify(new, pairs, found)
             pairs = pairs[found.status[pairs] == ""]
             lacked = self._lacked(shared, pairs, found)
             if len(lacked) == 0:
                 return
-            shared = shared.extended(origin, lacked)
+            # Kept for other points, which mostly lack the same.
+            self._shared = shared.extended(origin, lacked)
 
-    def _follow(self, new: NewPoints, pairs: Indices, shared: SharedTableau, found: Machines) -> None:
-        """Follow the paths of some pairs, and write where they end."""
-        origin, rows, n_free = self._paths.origin, shared.tableau.rows, shared.tableau.n_free
+    def _follow(self, new: NewPoints, pairs: Indices, found: Machines) -> SharedTableau:
+        """Follow the paths of some pairs, and write where they end. Returns their tableau."""
+        origin, seats = self._paths.origin, self._seats()
+        rows, n_free = seats.shared.tableau.rows, seats.shared.tableau.n_free
         points, which = np.unique(new.which[pairs], return_inverse=True)
         cross, label = new.cross[points], new.label[pairs]
         perturbed = cross @ origin.beta + origin.perturbed_intercept
         before = cross @ origin.exact_beta + origin.intercept
         others = rows[n_free:]
         to_free, to_others = np.ascontiguousarray(cross[:, rows[:n_free]].T), cross[:, others]
-        columns = columns_of(origin.system, to_free, to_others, self._free_rows[:, others])
+        columns = columns_of(origin.system, to_free, to_others, seats.between)
         guests = Guests(
             rows=columns,
             # What the new point moves itself by: its kernel value, less what the free points give way.
@@ -164,7 +174,8 @@ class Adder:
             drift=label * (1.0 + origin.tie_break) - perturbed[which],
             residual=before[which] - label,
         )
-        ends = _grown(shared, guests)
+        ends = seats.grown(guests)
+        self._free_seats.append(seats)
         # The change of every coefficient, and what it does to the decision values of all points.
         change, grown = ends.changes[:, :-1], ends.changes[:, -1:]
         moved = change[:, :n_free] @ self._free_rows
@@ -181,6 +192,25 @@ class Adder:
         beta = np.tile(origin.exact_beta, (len(pairs), 1))
         beta[:, rows] += change
         found.beta[pairs, :-1], found.beta[pairs, -1] = beta, grown[:, 0]
+        return seats.shared
+
+    def _seats(self) -> _Seats:
+        """Seats on the shared tableau that no other thread uses."""
+        while self._free_seats:
+            try:
+                seats = self._free_seats.pop()
+            except IndexError:
+                break
+            if seats.shared is self._shared:
+                return seats
+        return _Seats(self._shared, self.problem)
+
+    def __getstate__(self) -> DualSolution:
+        """The solution is all that is pickled; the rest follows from it."""
+        return self.solution
+
+    def __setstate__(self, solution: DualSolution) -> None:
+        Adder.__init__(self, solution)
 
     def _verify(self, new: NewPoints, pairs: Indices, found: Machines) -> None:
         """Write the status of the pairs whose machine is optimal on all points."""
@@ -252,37 +282,52 @@ class Adder:
         return solve(larger, tol=TIGHT, start=None if start is None else start[order])
 
 
-def _grown(shared: SharedTableau, guests: Guests) -> Ends:
-    """Where the paths end, on the shared tableau with a row for a guest."""
-    base, start, m = shared.base, shared.base_state, len(shared.tableau.rows) + 1
-    require_bytes(8 * (m + 1) ** 2, f"A tableau of {m} points", "Fit on fewer points, or lower C.")
-    W = np.empty((m + 1, m + 1))
-    W[: m - 1, : m - 1], W[: m - 1, m] = base.W[: m - 1, : m - 1], base.W[: m - 1, m - 1]
-    W[m, : m - 1], W[m, m] = base.W[m - 1, : m - 1], base.W[m - 1, m - 1]
-    seats = Base(W, np.append(base.is_in, False), *(np.append(part, 0.0) for part in base[2:]))
-    begin = BaseState(
-        position=np.append(start.position, 0.0),
-        low=np.append(start.low, 0.0),
-        high=np.append(start.high, 0.0),
-        at_upper=np.append(start.at_upper, False),
-        exact_beta=np.append(start.exact_beta, 0.0),
-        exact_residual=np.append(start.exact_residual, 0.0),
-    )
-    n_paths = guests.n_paths
-    ends = Ends(
-        changes=np.zeros((n_paths, m)),
-        intercepts=np.zeros(n_paths),
-        times=np.zeros(n_paths),
-        events=np.zeros(n_paths, dtype=np.int64),
-        outcomes=np.zeros(n_paths, dtype=np.int64),
-        kkt=np.zeros(n_paths),
-    )
-    room = Room(np.zeros(m + 1), np.zeros(m), np.zeros(m + 1))
-    grow_each(
-        seats, guests, begin, MAX_EVENTS, blank_state(m, CAPACITY), scratch(m, CAPACITY), room,
-        _still(m), ends,
-    )  # fmt: skip
-    return ends
+class _Seats:
+    """The shared tableau with a row for a guest, and memory for one path at a time: one for each thread."""
+
+    def __init__(self, shared: SharedTableau, problem: DualProblem) -> None:
+        base, start, m = shared.base, shared.base_state, len(shared.tableau.rows) + 1
+        require_bytes(8 * (m + 1) ** 2, f"A tableau of {m} points", "Fit on fewer points, or lower C.")
+        W = np.empty((m + 1, m + 1))
+        W[: m - 1, : m - 1], W[: m - 1, m] = base.W[: m - 1, : m - 1], base.W[: m - 1, m - 1]
+        W[m, : m - 1], W[m, m] = base.W[m - 1, : m - 1], base.W[m - 1, m - 1]
+        self.shared, self.m = shared, m
+        rows, n_free = shared.tableau.rows, shared.tableau.n_free
+        # Kernel values between the free points and the other rows.
+        self.between = problem.gram.block(rows[:n_free], rows[n_free:])
+        self.base = Base(
+            W=W,
+            is_in=np.append(base.is_in, False),
+            lower=np.append(base.lower, 0.0),
+            upper=np.append(base.upper, 0.0),
+            flat=np.append(base.flat, 0.0),
+        )
+        self.start = BaseState(
+            position=np.append(start.position, 0.0),
+            low=np.append(start.low, 0.0),
+            high=np.append(start.high, 0.0),
+            at_upper=np.append(start.at_upper, False),
+            exact_beta=np.append(start.exact_beta, 0.0),
+            exact_residual=np.append(start.exact_residual, 0.0),
+        )
+        self.state, self.scratch = blank_state(m, CAPACITY), scratch(m, CAPACITY)
+        self.room, self.still = Room(np.zeros(m + 1), np.zeros(m), np.zeros(m + 1)), _still(m)
+
+    def grown(self, guests: Guests) -> Ends:
+        """Where the paths end."""
+        n_paths = guests.n_paths
+        ends = Ends(
+            changes=np.zeros((n_paths, self.m)),
+            intercepts=np.zeros(n_paths),
+            times=np.zeros(n_paths),
+            events=np.zeros(n_paths, dtype=np.int64),
+            outcomes=np.zeros(n_paths, dtype=np.int64),
+            kkt=np.zeros(n_paths),
+        )
+        grow_each(
+            self.base, guests, self.start, MAX_EVENTS, self.state, self.scratch, self.room, self.still, ends
+        )
+        return ends
 
 
 def _still(m: int) -> Moves:
