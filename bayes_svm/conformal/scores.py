@@ -102,10 +102,17 @@ class Scores(ABC):
 
 def _add(found: Comparison, c: int, scores: Array, own: Array, copies: Array) -> None:
     """Count rows for trial label c, from scores of shape (n_new, n_scores) and those of the new points."""
-    ahead = scores - own
-    near = TIE * np.maximum(1.0, np.maximum(np.abs(scores), np.abs(own)))
-    found.stranger[:, c] += (ahead > near) @ copies
-    found.equal[:, c] += (np.abs(ahead) <= near) @ copies
+    near = TIE * np.maximum(1.0, np.abs(own))
+    stranger = _counted(scores > own + near, copies)
+    found.stranger[:, c] += stranger
+    found.equal[:, c] += _counted(scores >= own - near, copies) - stranger
+
+
+def _counted(chosen: Mask, copies: Array) -> Array:
+    """Number of rows chosen for each new point; each score stands for so many equal rows."""
+    if np.all(copies == 1.0):
+        return np.count_nonzero(chosen, axis=1).astype(float)
+    return np.asarray(chosen @ copies)
 
 
 class AddedScores(Scores):
@@ -127,9 +134,9 @@ class AddedScores(Scores):
         if self.n_classes == 2:
             for c, sign in enumerate((-1.0, 1.0)):
                 values, own, unstable = self._valued(0, cross[0], diagonal, sign)
-                label = self.solutions[0].problem.label
-                copies = self._copies[0] * (label == sign) if self.class_conditional else self._copies[0]
-                _add(found, c, -label * values, -sign * own[:, None], copies)
+                label, copies = self.solutions[0].problem.label, self._copies[0]
+                among = np.flatnonzero((label == sign) | (not self.class_conditional))
+                _add(found, c, -label[among] * values[:, among], -sign * own[:, None], copies[among])
                 found.unstable[:, c] |= unstable
             return
         # The score of a row is that of its own class's machine, which sees the new point as one of the class,
@@ -240,6 +247,6 @@ class KeptScores(Scores):
         unstable = [bool(left.unstable.any()) for left in self._left]
         for c in range(self.n_classes):
             sign, k = (2.0 * c - 1.0, 0) if self.n_classes == 2 else (1.0, c)
-            copies = self._copies * (self._y == c) if self.class_conditional else self._copies
-            _add(found, c, self._scores[None, :], -sign * at[k], copies)
+            among = np.flatnonzero((self._y == c) | (not self.class_conditional))
+            _add(found, c, self._scores[among], -sign * at[k][:, among], self._copies[among])
             found.unstable[:, c] |= unstable[k]

@@ -71,8 +71,9 @@ OURS: dict[str, dict[str, Any]] = {
     "cv+": {"score": "cv+", "class_conditional": False},
     "cv+, in class": {"score": "cv+", "class_conditional": True},
 }  # fmt: skip
-# Methods that get fewer draws, and fewer points to test on.
-FEWER_SPLITS = {"left_out": 20, "left_out, in class": 20, "left_out, smoothed": 20, "online-cp": 3}
+# Methods that get fewer draws, and fewer points to test on; and the most rows that they get.
+FEWER_SPLITS = {"left_out": 20, "left_out, in class": 20, "left_out, smoothed": 20, "online-cp": 2}
+MOST_ROWS = {"left_out": 120, "left_out, in class": 120, "left_out, smoothed": 120, "online-cp": 60}
 RIVALS = {
     "split (MAPIE)": "mapie",
     "split (crepes)": "crepes",
@@ -170,7 +171,7 @@ def one_draw(data: str, name: str, n: int, seed: int, methods: Sequence[str]) ->
         warnings.simplefilter("ignore")
         for method in methods:
             slow = method in FEWER_SPLITS
-            if slow and (seed >= FEWER_SPLITS[method] or n > 120):
+            if slow and (seed >= FEWER_SPLITS[method] or n > MOST_ROWS[method]):
                 continue
             new, truth = (X_test[:FEW_TESTED], y_test[:FEW_TESTED]) if slow else (X_test, y_test)
             if method in OURS:
