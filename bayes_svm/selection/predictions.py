@@ -14,7 +14,7 @@ from bayes_svm.selection.mixture import pooled
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.types import Array
 
-__all__ = ["SearchPredictions", "rising_with_class"]
+__all__ = ["SearchPredictions", "class_proba"]
 
 
 class SearchPredictions:
@@ -56,8 +56,7 @@ class SearchPredictions:
             The log-probabilities, in the order of ``classes_``.
         """
         self._require_models()
-        logs = [model.predict_log_proba(X) for model in self.estimators_]
-        return np.asarray(logs[0] if len(logs) == 1 else pooled(np.stack(logs), self.weights_, self.base_))
+        return self._pooled([model.predict_log_proba(X) for model in self.estimators_])
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of the best model, or the log-odds of a mixture's probabilities.
@@ -81,10 +80,11 @@ class SearchPredictions:
         return normalised_log_odds(logs + np.log(self.class_weight_))
 
     def predict_interval(self, X: Any) -> Array:
-        """Probability intervals, by Venn-Abers predictors of the left-out probabilities.
+        """Probability intervals, by Venn-Abers predictors of the left-out values.
 
-        They are those of :meth:`BayesSVC.predict_interval`, with the same guarantee, for the probabilities
-        ``left_out_proba_`` and :meth:`predict_proba` in place of decision values.
+        They are those of :meth:`BayesSVC.predict_interval`, with the same guarantee. In place of decision
+        values stand the probabilities of :meth:`predict_proba`, and those of the same model or mixture at the
+        training rows, each left out of the machines but not of the choice of the settings and weights.
 
         Parameters
         ----------
@@ -97,8 +97,8 @@ class SearchPredictions:
             Lower and upper end: for two classes of the probability of ``classes_[1]``, otherwise of each
             class against the rest.
         """
-        values = rising_with_class(self.predict_proba(X))
-        return intervals(self._venn_abers, values)
+        logs = self.predict_log_proba(X)
+        return intervals(self._venn_abers, class_proba(logs))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of the largest class weight times probability.
@@ -116,12 +116,17 @@ class SearchPredictions:
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[decided(proba, self.class_weight_)])
 
+    def _pooled(self, logs: list[Array]) -> Array:
+        """Log-probabilities of the mixture, from those of its models."""
+        return logs[0] if len(logs) == 1 else pooled(np.stack(logs), self.weights_, self.base_)
+
     def _require_models(self) -> None:
         check_is_fitted(self)
         if not hasattr(self, "estimators_"):
             raise AttributeError("refit=False keeps no model to predict with: fit with refit=True.")
 
 
-def rising_with_class(proba: Array) -> Array:
-    """Probabilities of the second of two classes, otherwise of all classes."""
+def class_proba(logs: Array) -> Array:
+    """Probabilities of the second of two classes, otherwise of all classes, from log-probabilities."""
+    proba = np.exp(logs)
     return proba[:, 1] if proba.shape[1] == 2 else proba

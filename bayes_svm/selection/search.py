@@ -17,7 +17,7 @@ from bayes_svm.probability.venn_abers import predictors
 from bayes_svm.selection.criteria import CRITERIA, LEAST
 from bayes_svm.selection.mixture import log_shares
 from bayes_svm.selection.parameter_space import Space
-from bayes_svm.selection.predictions import SearchPredictions, rising_with_class
+from bayes_svm.selection.predictions import SearchPredictions, class_proba
 from bayes_svm.selection.sweep import over_grid, over_space
 from bayes_svm.selection.told import crossed_proba, first_best, told_of_choice, told_of_mixture
 from bayes_svm.selection.trials import Data, Parameters, Trial, last_step, try_same_kernel
@@ -275,23 +275,24 @@ class BayesSVCSearch(SearchPredictions, ClassifierMixin, MetaEstimatorMixin, Bas
         # A row of weight 0 may have a label that is no class: any number does for it.
         numbers = np.minimum(np.searchsorted(best.classes_, column_or_1d(data.y)), n_classes - 1)
         self.base_ = log_shares(numbers, weight, n_classes)
-        self.estimators_, self.weights_ = [best], np.ones(1)
+        self.weights_, used = np.ones(1), [chosen]
         fitted = [trial for trial in trials if trial.logs is not None]
         wrong = None
         if self.combine == "stack":
             told, weights = told_of_mixture(fitted, numbers, weight, self.base_, chosen)
             kept = np.flatnonzero(weights)
-            self.estimators_ = [fitted[k].model for k in kept]
-            self.weights_ = weights[kept]
+            self.weights_, used = weights[kept], [fitted[k] for k in kept]
         elif trials[self.best_index_].losses is not None:
             told, wrong = told_of_choice(fitted, numbers, weight, chosen)
         else:
             told = crossed_proba(chosen)
+        self.estimators_ = [trial.model for trial in used]
+        left_out = self._pooled([trial.logs for trial in used if trial.logs is not None])
+        self._venn_abers = predictors(class_proba(left_out), numbers, weight)
         costs = np.array([last_step(model).class_weight_ for model in self.estimators_])
         pooled_costs = np.exp(self.weights_ @ np.log(costs) / self.weights_.sum())
         self.class_weight_ = costs[0] if len(costs) == 1 else pooled_costs
         self.left_out_proba_ = told
-        self._venn_abers = predictors(rising_with_class(told), numbers, weight)
         own = np.clip(told[np.arange(len(numbers)), numbers], LEAST, 1.0)
         self.left_out_log_loss_ = -float(np.average(np.log(own), weights=weight))
         if wrong is None:
