@@ -12,7 +12,7 @@ from bayes_svm.probability.grid import grid_of, on_grid
 from bayes_svm.probability.link import column
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["VennAbers", "intervals", "predictors", "reading"]
+__all__ = ["VennAbers", "intervals", "left_out_intervals", "predictors", "reading"]
 
 # Bags are read so many numbers at a time, to save memory.
 AT_A_TIME = 2**20
@@ -172,6 +172,33 @@ def reading(values: Array, positive: Mask, own: Array) -> Array:
         bags = slice(first, first + step)
         result[bags] = _read(values[bags], positive[bags], own[bags])
     return result
+
+
+def left_out_intervals(values: Array, y: Indices, rows: Indices) -> Array:
+    """Intervals of the probability that training rows belong to their own class, by the values of all others.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,) or (n_samples, n_classes)
+        Left-out decision values: for two classes positive for class 1.
+    y : array of shape (n_samples,)
+        Class numbers.
+    rows : array of shape (n_rows,)
+        Numbers of the rows.
+
+    Returns
+    -------
+    array of shape (n_rows, 2)
+        Lower and upper end.
+    """
+    own = y[rows]
+    by_class = np.column_stack([-values, values]) if values.ndim == 1 else values
+    positive, new = y == own[:, None], rows[:, None] == np.arange(len(y))
+    ends = [
+        reading(by_class[:, own].T, np.where(new, trial, positive), by_class[rows, own])
+        for trial in (False, True)
+    ]
+    return np.sort(np.column_stack(ends), axis=1)
 
 
 def _with_a_one(negative: Array, positive: Array) -> Array:

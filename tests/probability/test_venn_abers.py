@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from bayes_svm.probability.venn_abers import VennAbers, intervals, predictors, reading
+from bayes_svm.probability.venn_abers import VennAbers, intervals, left_out_intervals, predictors, reading
 
 
 def isotonic(values, positive, weight, at):
@@ -158,6 +158,20 @@ def test_values_that_all_bags_share_are_given_once():
     trial = np.where(np.eye(20, dtype=bool), True, positive)
     tiled = np.tile(values, (20, 1))
     np.testing.assert_array_equal(reading(values, trial, values), reading(tiled, trial, values))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_training_rows_are_read_among_all_others(n_classes):
+    random = np.random.default_rng(0)
+    y, rows = random.integers(0, n_classes, size=40), np.array([3, 0, 39, 17])
+    values = np.round(random.normal(size=(40, n_classes)), 1)
+    if n_classes == 2:
+        values[:, 0] = -values[:, 1]
+    found = left_out_intervals(values[:, 1] if n_classes == 2 else values, y, rows)
+    for i, ends in zip(rows, found, strict=True):
+        others, k = np.arange(40) != i, y[i]
+        known = VennAbers(values[others, k], y[others] == k, np.ones(39))
+        np.testing.assert_allclose(ends, known.interval(values[[i], k])[0], atol=1e-12)
 
 
 def test_a_point_that_is_not_in_its_bag_is_refused():
