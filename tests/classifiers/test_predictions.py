@@ -207,3 +207,13 @@ def test_over_new_points_the_interval_holds_the_frequency():
     low, high = clf.predict_interval(X[100:]).mean(axis=0)
     assert low <= np.mean(y[100:] > 0) <= high
     assert high - low < 0.15
+
+
+def test_with_class_weights_the_intervals_are_those_of_the_data():
+    X, y = noisy(n=3000)
+    y = np.where(X[:, 0] + 0.7 * X[:, 1] > 1.3, 1, -1)
+    clf = BayesSVC(kernel="linear", class_weight={1: 10.0, -1: 1.0}).fit(X[:300, :1], y[:300])
+    low, high = clf.predict_interval(X[300:, :1]).mean(axis=0)
+    frequency = np.mean(y[300:] > 0)
+    assert frequency < 0.2
+    assert low - 0.02 <= frequency <= high + 0.02
