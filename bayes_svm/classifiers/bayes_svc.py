@@ -25,6 +25,7 @@ from bayes_svm.leave_one_out.folds import group_numbers
 from bayes_svm.leave_one_out.result import LeaveOneOut
 from bayes_svm.probability.link import LinkData
 from bayes_svm.probability.probabilities import Calibration
+from bayes_svm.probability.venn_abers import predictors
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.scikit_learn import fit_context
 from bayes_svm.utils.threads import one_blas_thread
@@ -291,6 +292,7 @@ class BayesSVC(SVCPredictions):
         data = link_data(machine, leaving, found, reading)
         self._calibration = Calibration(self.link, self.smoothing, self.multiclass, self.class_weight_)
         self._probabilities = self._calibration.fit(data)
+        self._venn_abers = predictors(data.values, data.y, data.weight)
         # The attributes: what predictions are made from, and the rows left out.
         self._store_machine(machine, found, reader)
         self._store_left_out(rows_left_out(machine, leaving, found), leaving, data, reading)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayes_svm.classifiers.parameters import SVCParameters
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.several import normalised_log_odds
+from bayes_svm.probability.venn_abers import intervals
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.types import Array
 
@@ -108,6 +109,52 @@ class SVCPredictions(SVCParameters):
             Columns in the order of ``classes_``; rows sum to 1.
         """
         return np.exp(self.predict_log_proba(X))
+
+    def predict_interval(self, X: Any) -> Array:
+        r"""Probability intervals, by Venn-Abers predictors of the left-out decision values.
+
+        .. math:: [\min(p_0, p_1), \; \max(p_0, p_1)]
+
+        Isotonic regression is fitted to the left-out decision values and the point's own, once as if the
+        point belonged to the class and once as if it did not, and read at the point: :math:`p_1` and
+        :math:`p_0`. A wide interval tells that few rows have such decision values.
+
+        If the values were held out, the one of the two that belongs to the point's true label would be
+        perfectly calibrated, whatever the distribution of the data; therefore, over all points, the mean of
+        the lower ends would be at most the frequency of the class, and that of the upper ends at least. This
+        is said of all points together: not of single points, nor of those with one interval. For left-out
+        values it is an approximation, since each is the value of another machine. It is a probability
+        interval, not a confidence interval: nothing is said of how often it contains the point's true
+        probability, and :meth:`predict_proba` can be outside it. Far from the training data it often is: the
+        interval knows the decision value there, but not the distance.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Points to predict; for a precomputed kernel, their kernel values with the training points.
+
+        Returns
+        -------
+        array of shape (n_samples, 2) or (n_samples, n_classes, 2)
+            Lower and upper end. For two classes they are of the probability of ``classes_[1]``; otherwise
+            of each class against the rest, by its own machine.
+
+        References
+        ----------
+        Vovk and Petej, "Venn-Abers predictors", UAI 2014.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.preprocessing import scale
+        >>> from bayes_svm import BayesSVC
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = BayesSVC().fit(scale(X), y)
+        >>> model.predict_interval(scale(X)[[0, 81]]).round(2).tolist()
+        [[0.0, 0.02], [0.75, 0.82]]
+        """
+        values = self._margins(self._checked(X))
+        return intervals(self._venn_abers, values)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class; with class weights, the class with the largest weight times probability.

@@ -10,17 +10,13 @@ from scipy.special import logit
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
+from bayes_svm.probability.grid import grid_of, on_grid
 from bayes_svm.probability.link import Link, Sample
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.metaestimators import check_instance
 from bayes_svm.utils.types import Array
 
 __all__ = ["CalibratorLink"]
-
-# Decision values are rounded to so many bits of the largest one.
-GRID_BITS = 30
-# Smallest positive normal number, in place of a largest value of 0.
-SMALLEST_NORMAL = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -73,8 +69,9 @@ class CalibratorLink(Link):
             raise ValueError(f"link={calibrator} is a classifier without predict_proba: use one that has it.")
         values, positive, weight = sample.values, sample.positive, sample.weight
         fitted, used = clone(calibrator), weight > 0
-        grid = 2.0 ** np.round(np.log2(max(float(np.abs(values[used]).max()), SMALLEST_NORMAL)) - GRID_BITS)
-        features, labels, weight = _rounded(values[used], grid), positive[used].astype(int), weight[used]
+        grid = float(grid_of(values[used])[0])
+        features = on_grid(values[used], grid)[:, None]
+        labels, weight = positive[used].astype(int), weight[used]
         if has_fit_parameter(fitted, "sample_weight"):
             return cls(fitted.fit(features, labels, sample_weight=weight), grid)
         times = weight / weight.min()
@@ -92,7 +89,7 @@ class CalibratorLink(Link):
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
         """Log-odds of the calibrator's probability, clipped to stay finite."""
-        features = _rounded(values, self.grid)
+        features = on_grid(values, self.grid)[:, None]
         if hasattr(self.calibrator, "predict_proba"):
             probability = self.calibrator.predict_proba(features)[:, 1]
         else:
@@ -104,11 +101,3 @@ class CalibratorLink(Link):
                 )
         least = np.finfo(float).eps
         return np.asarray(logit(np.clip(probability, least, 1.0 - least)))
-
-
-def _rounded(values: Array, grid: float) -> Array:
-    """Values rounded to the grid, as a column of features."""
-    # Values that overflow here are so large that they are multiples of the grid already.
-    with np.errstate(over="ignore"):
-        multiples = np.round(values / grid)
-        return np.where(np.abs(multiples) < 2.0**52, multiples * grid, values)[:, None]

@@ -19,6 +19,7 @@ from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
 from bayes_svm.metrics.confusion import MEASURES, Confusion
 from bayes_svm.metrics.intervals import proportion_interval
+from bayes_svm.probability.venn_abers import left_out_intervals
 
 from . import measures
 from .aims import check_aims, decision_for, rejection_for
@@ -114,7 +115,7 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
             measures.threshold_points(names[k], labels == classes[k], probability[:, k]) for k in shown
         ),
         risk_coverage=measures.risk_coverage_points(confidence, wrong),
-        surprising=_surprising(table, classes, probability),
+        surprising=_surprising(table, classes, probability, np.asarray(clf.left_out_decision_values_)),
         decision=decision_for(settings.aims, labels, classes, probability),
         rejection=rejection_for(settings.aims, confidence, wrong),
     )
@@ -290,19 +291,24 @@ def _gamma_value(features: np.ndarray, gamma: str | float) -> float:
     return float(1.0 / (features.shape[1] * variance)) if variance > 0 else 1.0
 
 
-def _surprising(table: Table, classes: np.ndarray, probability: np.ndarray) -> tuple[Surprise, ...]:
+def _surprising(
+    table: Table, classes: np.ndarray, probability: np.ndarray, values: np.ndarray
+) -> tuple[Surprise, ...]:
     """The rows whose own labels are least probable."""
-    own = probability[np.arange(len(table.labels)), np.searchsorted(classes, table.labels)]
+    y = np.searchsorted(classes, table.labels)
+    own = probability[np.arange(len(y)), y]
     predicted = probability.argmax(axis=1)
     columns = table.frame.iloc[:, :N_VALUES]
+    rows = np.argsort(own, kind="stable")[:N_SURPRISING]
     return tuple(
         Surprise(
             row=int(i) + 1,
             label=str(table.labels[i]),
             probability=float(own[i]),
+            interval=(float(low), float(high)),
             predicted=str(classes[predicted[i]]),
             predicted_probability=float(probability[i, predicted[i]]),
             values={str(name): columns[name].iloc[i] for name in columns},
         )
-        for i in np.argsort(own, kind="stable")[:N_SURPRISING]
+        for i, (low, high) in zip(rows, left_out_intervals(values, y, rows), strict=True)
     )

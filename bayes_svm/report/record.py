@@ -57,8 +57,9 @@ KEYS = {
     "It is chosen as on held-out data, at 95 %; on left-out probabilities this is no guarantee; null if not "
     "asked for",
     "surprising": "the rows whose own labels are least probable when they are left out: `row` counts data "
-    "rows from 1 (without the header), `probability` is that of their own label, `predicted` is the most "
-    "probable class",
+    "rows from 1 (without the header), `probability` is that of their own label, `interval` is the lower and "
+    "upper end of its Venn-Abers probability interval (not a confidence interval), from the left-out "
+    "decision values of the other rows, `predicted` is the most probable class",
 }
 
 
@@ -255,6 +256,8 @@ class Surprise:
         Its label.
     probability : float
         Left-out probability of its label.
+    interval : tuple of float
+        Lower and upper end of the label's probability interval.
     predicted : str
         The most probable class.
     predicted_probability : float
@@ -266,6 +269,7 @@ class Surprise:
     row: int
     label: str
     probability: float
+    interval: tuple[float, float]
     predicted: str
     predicted_probability: float
     values: dict[str, Any]

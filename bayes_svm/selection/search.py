@@ -7,29 +7,28 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import column_or_1d, get_tags
-from sklearn.utils.validation import check_is_fitted
 
-from bayes_svm.probability.several import normalised_log_odds
+from bayes_svm.probability.venn_abers import predictors
 from bayes_svm.selection.criteria import CRITERIA, LEAST
-from bayes_svm.selection.mixture import log_shares, pooled
+from bayes_svm.selection.mixture import log_shares
 from bayes_svm.selection.parameter_space import Space
+from bayes_svm.selection.predictions import SearchPredictions, class_proba
 from bayes_svm.selection.sweep import over_grid, over_space
 from bayes_svm.selection.told import crossed_proba, first_best, told_of_choice, told_of_mixture
 from bayes_svm.selection.trials import Data, Parameters, Trial, last_step, try_same_kernel
 from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.metaestimators import check_instance, decided
 from bayes_svm.utils.scikit_learn import HasMethods, Interval, StrOptions, fit_context
-from bayes_svm.utils.types import Array
 
 __all__ = ["BayesSVCSearch"]
 
 
-class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class BayesSVCSearch(SearchPredictions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Choice of C and the kernel's parameters by a criterion that needs no folds.
 
     Every setting is fitted once, on all data, and scored by its exact left-out values, its evidence,
@@ -276,18 +275,20 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # A row of weight 0 may have a label that is no class: any number does for it.
         numbers = np.minimum(np.searchsorted(best.classes_, column_or_1d(data.y)), n_classes - 1)
         self.base_ = log_shares(numbers, weight, n_classes)
-        self.estimators_, self.weights_ = [best], np.ones(1)
+        self.weights_, used = np.ones(1), [chosen]
         fitted = [trial for trial in trials if trial.logs is not None]
         wrong = None
         if self.combine == "stack":
             told, weights = told_of_mixture(fitted, numbers, weight, self.base_, chosen)
             kept = np.flatnonzero(weights)
-            self.estimators_ = [fitted[k].model for k in kept]
-            self.weights_ = weights[kept]
+            self.weights_, used = weights[kept], [fitted[k] for k in kept]
         elif trials[self.best_index_].losses is not None:
             told, wrong = told_of_choice(fitted, numbers, weight, chosen)
         else:
             told = crossed_proba(chosen)
+        self.estimators_ = [trial.model for trial in used]
+        left_out = self._pooled([trial.logs for trial in used if trial.logs is not None])
+        self._venn_abers = predictors(class_proba(left_out), numbers, weight)
         costs = np.array([last_step(model).class_weight_ for model in self.estimators_])
         pooled_costs = np.exp(self.weights_ @ np.log(costs) / self.weights_.sum())
         self.class_weight_ = costs[0] if len(costs) == 1 else pooled_costs
@@ -302,80 +303,6 @@ class BayesSVCSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             # A pipeline that begins with "passthrough" does not have them.
             if hasattr(best, name):
                 setattr(self, name, getattr(best, name))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of every class, by the best model or the mixture.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The probabilities, in the order of ``classes_``.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithm of :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The log-probabilities, in the order of ``classes_``.
-        """
-        self._require_models()
-        logs = [model.predict_log_proba(X) for model in self.estimators_]
-        return np.asarray(logs[0] if len(logs) == 1 else pooled(np.stack(logs), self.weights_, self.base_))
-
-    def decision_function(self, X: Any) -> Array:
-        """Decision values of the best model, or the log-odds of a mixture's probabilities.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-            One value per row for two classes, positive for ``classes_[1]``; otherwise one per class.
-        """
-        self._require_models()
-        if len(self.estimators_) == 1:
-            return np.asarray(self.estimators_[0].decision_function(X))
-        logs = self.predict_log_proba(X)
-        if logs.shape[1] == 2:
-            return np.asarray(logs[:, 1] - logs[:, 0])
-        return normalised_log_odds(logs + np.log(self.class_weight_))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class of the largest class weight times probability.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The labels.
-        """
-        proba = self.predict_proba(X)
-        return np.asarray(self.classes_[decided(proba, self.class_weight_)])
-
-    def _require_models(self) -> None:
-        check_is_fitted(self)
-        if not hasattr(self, "estimators_"):
-            raise AttributeError("refit=False keeps no model to predict with: fit with refit=True.")
 
 
 def _column(settings: list[Parameters], name: str) -> np.ma.MaskedArray[Any, Any]:

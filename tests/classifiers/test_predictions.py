@@ -1,24 +1,29 @@
 """Probabilities far from the data and beyond double precision, posterior variances, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import logit
 from sklearn.exceptions import NotFittedError
+from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import noisy, three_classes
 from bayes_svm import BayesSVC
 from bayes_svm.probability.several import log_probabilities
 
+METHODS = ("predict", "predict_proba", "predict_interval", "decision_function", "posterior_variance")
 
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "posterior_variance"])
+
+@pytest.mark.parametrize("method", METHODS)
 def test_before_fit_nothing_is_predicted(method):
     with pytest.raises(NotFittedError, match="BayesSVC instance is not fitted yet"):
         getattr(BayesSVC(), method)(np.eye(3))
 
 
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "posterior_variance"])
+@pytest.mark.parametrize("method", METHODS)
 def test_another_number_of_features_is_refused(method):
     X, y = noisy()
     with pytest.raises(ValueError, match="X has 2 features, but BayesSVC is expecting 3 features"):
@@ -140,3 +145,75 @@ def test_a_tolerance_below_0_is_refused():
     X, y = noisy()
     with pytest.raises(ValueError, match=r"tolerance=-1\.0 must be at least 0"):
         BayesSVC().fit(X, y).posterior_variance(X, tolerance=-1.0)
+
+
+def two_regressions(values, positive, weight, at):
+    """The Venn-Abers interval by definition."""
+    ends = [
+        IsotonicRegression()
+        .fit(np.append(values, at), np.append(positive, trial), sample_weight=np.append(weight, 1.0))
+        .predict([at])[0]
+        for trial in (0.0, 1.0)
+    ]
+    return sorted(ends)
+
+
+@pytest.mark.parametrize("leave_out", ["strata", "rows", 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_interval_is_that_of_the_left_out_values(leave_out, weighted):
+    X, y = noisy(n=50)
+    weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 1.7], size=50) if weighted else np.ones(50)
+    clf = BayesSVC(leave_out=leave_out).fit(X, np.where(y > 0, "a", "b"), sample_weight=weight)
+    at = np.random.default_rng(1).normal(size=(20, 3))
+    used = weight > 0
+    sample = clf.left_out_decision_values_[used], y[used] < 0, weight[used]
+    expected = [two_regressions(*sample, value) for value in clf.decision_function(at)]
+    np.testing.assert_allclose(clf.predict_interval(at), expected, atol=1e-9)
+
+
+def test_intervals_of_several_classes_are_those_of_their_machines():
+    X, y = three_classes()
+    clf = BayesSVC().fit(X, y[::-1] + 5)
+    at = np.random.default_rng(1).normal(size=(20, 2))
+    found = clf.predict_interval(at)
+    assert found.shape == (20, 3, 2)
+    for k, own in enumerate(clf.classes_):
+        values = clf._margins(at)[:, k]
+        sample = clf.left_out_decision_values_[:, k], y[::-1] + 5 == own, np.ones(60)
+        expected = [two_regressions(*sample, value) for value in values]
+        np.testing.assert_allclose(found[:, k], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [noisy, three_classes])
+def test_an_interval_depends_on_neither_weights_of_rows_nor_batch_nor_order_nor_storage(make):
+    X, y = make()
+    times = np.random.default_rng(0).integers(1, 4, size=60)
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(60), times))
+    clf = BayesSVC(gamma=0.3).fit(X, y, sample_weight=times)
+    at = np.vstack([X[:10], np.full((1, X.shape[1]), 1e200)])
+    found = clf.predict_interval(at)
+    assert np.all((found >= 0.0) & (found <= 1.0))
+    repeated = BayesSVC(gamma=0.3).fit(X[rows], y[rows])
+    np.testing.assert_allclose(repeated.predict_interval(at), found, atol=1e-9)
+    np.testing.assert_array_equal(np.concatenate([clf.predict_interval(one[None]) for one in at]), found)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).predict_interval(at), found)
+    thin = BayesSVC(gamma=0.3).fit(sparse.csr_matrix(X), y, sample_weight=times)
+    np.testing.assert_allclose(thin.predict_interval(sparse.csr_matrix(at)), found, atol=1e-9)
+
+
+def test_over_new_points_the_interval_holds_the_frequency():
+    X, y = noisy(n=2000, noise=0.7)
+    clf = BayesSVC().fit(X[:100], y[:100])
+    low, high = clf.predict_interval(X[100:]).mean(axis=0)
+    assert low <= np.mean(y[100:] > 0) <= high
+    assert high - low < 0.15
+
+
+def test_with_class_weights_the_intervals_are_those_of_the_data():
+    X, y = noisy(n=3000)
+    y = np.where(X[:, 0] + 0.7 * X[:, 1] > 1.3, 1, -1)
+    clf = BayesSVC(kernel="linear", class_weight={1: 10.0, -1: 1.0}).fit(X[:300, :1], y[:300])
+    low, high = clf.predict_interval(X[300:, :1]).mean(axis=0)
+    frequency = np.mean(y[300:] > 0)
+    assert frequency < 0.2
+    assert low - 0.02 <= frequency <= high + 0.02

@@ -3,6 +3,7 @@
 import pytest
 
 from _data import THREE
+from bayes_svm.report.render import to_html
 
 
 def test_surprising_rows(report):
@@ -16,6 +17,15 @@ def test_surprising_rows(report):
     # Rows are counted from 1, and the labels alternate.
     assert first.label == (THREE[0] if first.row % 2 else "well")
     assert list(first.values) == ['"><img onerror=alert(2)>', "colour"]
+
+
+def test_surprising_rows_have_a_probability_interval(report):
+    for labels in (THREE[:2], THREE):
+        result = report(labels)
+        for one in result.surprising:
+            low, high = one.interval
+            assert 0.0 <= low < high <= 1.0
+            assert f"<small>{100 * low:.1f} to {100 * high:.1f}&nbsp;%</small>" in to_html(result)
 
 
 def test_averages_have_no_interval(report):

@@ -1,0 +1,277 @@
+"""Venn-Abers predictors: the interval between the probabilities that two trial labels give a point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bayes_svm.probability.grid import grid_of, on_grid
+from bayes_svm.probability.link import column
+from bayes_svm.utils.types import Array, Indices, Mask
+
+__all__ = ["VennAbers", "intervals", "left_out_intervals", "predictors", "reading"]
+
+# Bags are read so many numbers at a time, to save memory.
+AT_A_TIME = 2**20
+
+
+@dataclass(frozen=True)
+class VennAbers:
+    r"""Inductive Venn-Abers predictor: two isotonic regressions for each new point.
+
+    .. math:: p_y(x) = g_y(f(x)), \qquad g_y = \arg\min_{g \text{ rising}} \;
+              \sum_i w_i (y_i - g(f_i))^2 + (y - g(f(x)))^2, \qquad y = 0, 1
+
+    The new point counts as one row. Where its label y is drawn as those of the others are,
+    :math:`P(y = 1 | p_y) = p_y`: of :math:`p_0` and :math:`p_1` the one that belongs to the true label is
+    perfectly calibrated. Which one that is remains unknown; hence, over all points,
+    :math:`E\, p_0 \le P(y = 1) \le E\, p_1`.
+
+    All :math:`p_0` and :math:`p_1` follow from the corners of one cumulative sum diagram, in
+    :math:`O(n \log n)` for the n values, and in :math:`O(\log n)` for each new one. Values that are equal
+    but for rounding errors are equal.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,)
+        Decision values of points that the machine was not trained on.
+    positive : array of bool of shape (n_samples,)
+        Which points belong to the positive class.
+    weight : array of shape (n_samples,)
+        How often each point counts.
+
+    References
+    ----------
+    Vovk, Petej and Fedorova, "Large-scale probabilistic predictors with and without guarantees of
+    validity", NIPS 2015 (algorithms 1 to 6). Vovk and Petej, "Venn-Abers predictors", UAI 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_svm.probability.venn_abers import VennAbers
+    >>> known = VennAbers(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, False, True, True]), np.ones(4))
+    >>> known.interval(np.array([-3.0, 0.0, 1.0])).round(2).tolist()
+    [[0.0, 0.33], [0.0, 1.0], [0.5, 1.0]]
+    """
+
+    values: Array
+    positive: Mask
+    weight: Array
+
+    @cached_property
+    def _tables(self) -> tuple[Array, Array, Array, Array]:
+        """The grid, the distinct values on it, and p_0 and p_1 at all places among these.
+
+        With label 0 the regression at a new value is that at the largest value that is not above it, so
+        p_0 depends on the number of values that are not above. With label 1, and the number of values that
+        are below, it is the other way round.
+        """
+        used = self.weight > 0
+        grid = grid_of(self.values[used])
+        distinct, place = np.unique(on_grid(self.values[used], grid), return_inverse=True)
+        positive = self.positive[used]
+        one, zero = (
+            np.bincount(place, weights=self.weight[used] * own, minlength=len(distinct)).astype(float)
+            for own in (positive, ~positive)
+        )
+        # Values and labels reversed, p_0 is one minus p_1.
+        return grid, distinct, 1.0 - _with_a_one(one[::-1], zero[::-1])[::-1], _with_a_one(zero, one)
+
+    def interval(self, at: Array) -> Array:
+        """Smaller and larger one of p_0 and p_1.
+
+        Parameters
+        ----------
+        at : array of shape (n_points,)
+            Decision values of new points.
+
+        Returns
+        -------
+        array of shape (n_points, 2)
+            Lower and upper end of each interval of the positive class's probability.
+        """
+        grid, distinct, zeros, ones = self._tables
+        at = on_grid(at, grid)
+        low = zeros[np.searchsorted(distinct, at, side="right")]
+        high = ones[np.searchsorted(distinct, at, side="left")]
+        return np.column_stack([np.minimum(low, high), np.maximum(low, high)])
+
+
+def predictors(values: Array, y: Indices, weight: Array) -> list[VennAbers]:
+    """Predictors of left-out values: one for two classes, otherwise one per class against the rest.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,) or (n_samples, n_classes)
+        Left-out values, rising with the probability of class 1, or of the column's class.
+    y : array of shape (n_samples,)
+        Class numbers.
+    weight : array of shape (n_samples,)
+        How often each value counts.
+    """
+    classes = [1] if values.ndim == 1 else range(values.shape[1])
+    return [VennAbers(column(values, k), y == k, weight) for k in classes]
+
+
+def intervals(found: Sequence[VennAbers], values: Array) -> Array:
+    """Intervals of all predictors.
+
+    Parameters
+    ----------
+    found : sequence of VennAbers
+        One for two classes, otherwise one per class.
+    values : array of shape (n_points,) or (n_points, n_classes)
+        Values at new points.
+
+    Returns
+    -------
+    array of shape (n_points, 2) or (n_points, n_classes, 2)
+        Lower and upper ends.
+    """
+    columns = [one.interval(column(values, k)) for k, one in enumerate(found)]
+    return columns[0] if values.ndim == 1 else np.stack(columns, axis=1)
+
+
+def reading(values: Array, positive: Mask, own: Array) -> Array:
+    r"""Isotonic regression of a bag of points, read at one of them.
+
+    .. math:: g(v) = \max_{u \le v} \min_{w \ge v} \;
+              \text{share of positive points with values in } [u, w]
+
+    The transductive predictor: ``values`` and ``positive`` are those of all n + 1 points, the new one with
+    its trial label among them, and ``own`` is the new point's value. Once for each trial label they give
+    p_0 and p_1. With values of different bags, p_0 can be the larger one.
+
+    Parameters
+    ----------
+    values : array of shape (n,) or (n_bags, n)
+        Values of the points of each bag; shape (n,) if all bags have the same.
+    positive : array of bool of shape (n,) or (n_bags, n)
+        Which points belong to the positive class.
+    own : array of shape (n_bags,)
+        The value to read at, one of the bag's values.
+
+    Returns
+    -------
+    array of shape (n_bags,)
+        The regressions at ``own``.
+
+    Raises
+    ------
+    ValueError
+        If ``own`` is not among the values of its bag.
+    """
+    shape = (len(own), values.shape[-1])
+    values, positive = np.broadcast_to(values, shape), np.broadcast_to(positive, shape)
+    result = np.empty(len(own))
+    step = max(1, AT_A_TIME // shape[1])
+    for first in range(0, len(own), step):
+        bags = slice(first, first + step)
+        result[bags] = _read(values[bags], positive[bags], own[bags])
+    return result
+
+
+def left_out_intervals(values: Array, y: Indices, rows: Indices) -> Array:
+    """Intervals of the probability that training rows belong to their own class, by the values of all others.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,) or (n_samples, n_classes)
+        Left-out decision values: for two classes positive for class 1.
+    y : array of shape (n_samples,)
+        Class numbers.
+    rows : array of shape (n_rows,)
+        Numbers of the rows.
+
+    Returns
+    -------
+    array of shape (n_rows, 2)
+        Lower and upper end.
+    """
+    own = y[rows]
+    by_class = np.column_stack([-values, values]) if values.ndim == 1 else values
+    positive, new = y == own[:, None], rows[:, None] == np.arange(len(y))
+    ends = [
+        reading(by_class[:, own].T, np.where(new, trial, positive), by_class[rows, own])
+        for trial in (False, True)
+    ]
+    return np.sort(np.column_stack(ends), axis=1)
+
+
+def _with_a_one(negative: Array, positive: Array) -> Array:
+    """p_1 of a new point, by the number of distinct values below its own.
+
+    Parameters
+    ----------
+    negative, positive : array of shape (n_values,)
+        Weight of each class at each distinct value, in ascending order.
+
+    Returns
+    -------
+    array of shape (n_values + 1,)
+        The probabilities, which never fall.
+    """
+    # The cumulative sum diagram. A new point with label 1 cuts it in two, and moves the left part, with its
+    # end, by (-1, -1). What is sought is the slope of the line that touches both parts from below.
+    across = [0.0, *np.cumsum(negative + positive).tolist()]
+    up = [0.0, *np.cumsum(positive).tolist()]
+    last = len(across) - 1
+    after = [*range(1, last + 1), last]
+    for k in range(last - 2, -1, -1):
+        after[k] = _touched(across, up, after, (across[k], up[k]), k + 1)
+    left = right = 0
+    slope, found = 1.0, np.ones(last + 1)
+    for k in range(last + 1):
+        # From place to place the line gets steeper. It stays until the left part's new end is below it.
+        if k == 0 or up[k] - up[left] < slope * (across[k] - across[left]):
+            left, (x, y) = k, (across[k] - 1.0, up[k] - 1.0)
+            right = _touched(across, up, after, (x, y), max(right, k))
+            slope = (up[right] - y) / (across[right] - x)
+        found[k] = slope
+    return np.minimum(found, 1.0)
+
+
+def _touched(
+    across: list[float], up: list[float], after: list[int], start: tuple[float, float], corner: int
+) -> int:
+    """Corner of a lower hull where the line from a point to its left touches it, searched from a corner on.
+
+    ``after`` has for each corner the next one.
+    """
+    (x, y), last = start, len(across) - 1
+    while corner < last:
+        far = after[corner]
+        if (up[far] - y) * (across[corner] - x) > (up[corner] - y) * (across[far] - x):
+            break
+        corner = far
+    return corner
+
+
+def _read(values: Array, positive: Mask, own: Array) -> Array:
+    """Slope of the cumulative sum diagram's lower hull at each bag's own value."""
+    n_bags, n = values.shape
+    rows, grid = np.arange(n_bags), grid_of(values)
+    values, own = on_grid(values, grid), on_grid(own[:, None], grid)
+    # Of equal values the positive come first: the diagram between them is not below the line across them.
+    order = np.lexsort((~positive, values))
+    across = np.arange(n + 1.0)
+    up = np.zeros((n_bags, n + 1))
+    np.cumsum(np.take_along_axis(positive, order, axis=1), axis=1, out=up[:, 1:])
+    start, end = (values < own).sum(axis=1), (values <= own).sum(axis=1)
+    if np.any(start == end):
+        raise ValueError("own must be one of the values of its bag: give the new point's value among them.")
+    before, beyond = across <= start[:, None], across >= end[:, None]
+    slope = np.full(n_bags, -np.inf)
+    left = start
+    while True:
+        # The flattest line from the left point to one beyond; then the left point that is lowest under it.
+        run = np.where(beyond, across - left[:, None], 1.0)
+        rise = np.where(beyond, up - up[rows, left][:, None], np.inf)
+        flattest = (rise / run).min(axis=1)
+        if not np.any(flattest > slope):
+            return slope
+        slope = np.maximum(slope, flattest)
+        left = np.where(before, up - slope[:, None] * across, np.inf).argmin(axis=1)

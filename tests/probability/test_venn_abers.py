@@ -1,0 +1,179 @@
+"""Venn-Abers predictors against two isotonic regressions of scikit-learn per new point."""
+
+import numpy as np
+import pytest
+from sklearn.isotonic import IsotonicRegression
+
+from bayes_svm.probability.venn_abers import VennAbers, intervals, left_out_intervals, predictors, reading
+
+
+def isotonic(values, positive, weight, at):
+    model = IsotonicRegression(out_of_bounds="clip")
+    return model.fit(values, positive.astype(float), sample_weight=weight).predict([at])[0]
+
+
+def both(values, positive, weight, at):
+    """p_0 and p_1 by definition."""
+    return [
+        isotonic(np.append(values, at), np.append(positive, trial), np.append(weight, 1.0), at)
+        for trial in (False, True)
+    ]
+
+
+def sample(kind, n, seed):
+    random = np.random.default_rng(seed)
+    values = random.normal(size=n)
+    positive = values + random.normal(size=n) > 0
+    weight = np.ones(n)
+    if kind == "ties":
+        values = np.round(values * 2) / 2
+    elif kind == "weights":
+        values, weight = np.round(values * 4) / 4, random.choice([0.0, 0.3, 1.0, 2.5, 7.0], size=n)
+    elif kind == "light":
+        weight = random.uniform(1e-3, 0.1, size=n)
+    elif kind == "backwards":
+        positive = ~positive
+    elif kind == "separated":
+        positive = values > 0
+    elif kind == "one class":
+        positive = np.ones(n, dtype=bool)
+    elif kind == "equal":
+        values = np.full(n, 0.25)
+    elif kind == "chance":
+        positive = random.random(n) < 0.3
+    return values, positive, weight
+
+
+KINDS = (
+    "plain", "ties", "weights", "light", "backwards", "separated", "one class", "equal", "chance"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 60])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_ends_are_two_isotonic_regressions(kind, n):
+    for seed in range(5):
+        values, positive, weight = sample(kind, n, seed)
+        middle = (np.sort(values)[1:] + np.sort(values)[:-1]) / 2
+        at = np.concatenate([values, middle, [values.min() - 1, values.max() + 1, -1e300, 1e300]])
+        found = VennAbers(values, positive, weight).interval(at)
+        used = weight > 0
+        expected = [both(values[used], positive[used], weight[used], np.clip(one, -1e6, 1e6)) for one in at]
+        np.testing.assert_allclose(found, np.sort(expected, axis=1), atol=1e-9)
+
+
+def test_beyond_the_values_one_end_is_certain():
+    values, positive, weight = sample("plain", 50, 0)
+    low, high = VennAbers(values, positive, weight).interval(np.array([-9.0, 9.0])).T
+    assert low[0] == 0.0
+    assert high[1] == 1.0
+    assert high[0] < low[1]
+
+
+def test_a_weight_is_a_number_of_rows():
+    values, positive, _ = sample("ties", 40, 1)
+    times = np.random.default_rng(0).integers(0, 4, size=40)
+    rows, at = np.repeat(np.arange(40), times), np.linspace(-3, 3, 50)
+    weighted = VennAbers(values, positive, times.astype(float)).interval(at)
+    repeated = VennAbers(values[rows], positive[rows], np.ones(len(rows))).interval(at)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-12)
+
+
+def test_values_that_rounding_made_unequal_are_equal():
+    random = np.random.default_rng(0)
+    positive = np.arange(200) % 4 == 0
+    values = np.where(np.arange(200) < 100, -1.0, random.normal(size=200))
+    noise = 1e-14 * random.normal(size=200)
+    at = np.array([-1.0, -1.0 + 1e-13, 0.3])
+    expected = VennAbers(values, positive, np.ones(200)).interval(at)
+    np.testing.assert_array_equal(VennAbers(values + noise, positive, np.ones(200)).interval(at), expected)
+    bags = [reading(one, positive, one[:5]) for one in (values, values + noise)]
+    np.testing.assert_array_equal(*bags)
+
+
+def test_nothing_known():
+    none = VennAbers(np.array([]), np.array([], dtype=bool), np.array([]))
+    np.testing.assert_array_equal(none.interval(np.array([0.0, 3.0])), [[0.0, 1.0]] * 2)
+    ignored = VennAbers(np.array([1.0]), np.array([True]), np.zeros(1))
+    np.testing.assert_array_equal(ignored.interval(np.array([0.0, 3.0])), [[0.0, 1.0]] * 2)
+
+
+def test_over_all_points_the_interval_holds_the_frequency():
+    """Exchangeable values of one bag: the mean over which of its points is the new one is exact."""
+    values, positive, _ = sample("chance", 80, 3)
+    rest = ~np.eye(80, dtype=bool)
+    found = np.array(
+        [
+            VennAbers(values[own], positive[own], np.ones(79)).interval(values[[i]])[0]
+            for i, own in enumerate(rest)
+        ]
+    )
+    right = np.where(positive, found[:, 1], found[:, 0])
+    assert right.mean() == pytest.approx(positive.mean(), abs=1e-12)
+    assert found[:, 0].mean() < positive.mean() < found[:, 1].mean()
+
+
+def test_several_classes_have_one_predictor_each():
+    random = np.random.default_rng(0)
+    values, y, weight = random.normal(size=(30, 3)), random.integers(0, 3, size=30), random.random(30)
+    at = random.normal(size=(11, 3))
+    found = intervals(predictors(values, y, weight), at)
+    assert found.shape == (11, 3, 2)
+    for k in range(3):
+        one = VennAbers(values[:, k], y == k, weight)
+        np.testing.assert_array_equal(found[:, k], one.interval(at[:, k]))
+    two = intervals(predictors(values[:, 0], y, weight), at[:, 0])
+    np.testing.assert_array_equal(two, VennAbers(values[:, 0], y == 1, weight).interval(at[:, 0]))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 40])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("weights", "light")])
+def test_bags_are_read_one_by_one(kind, n):
+    bags = [sample(kind, n, seed) for seed in range(30)]
+    values, positive = (np.array([bag[k] for bag in bags]) for k in (0, 1))
+    own = values[np.arange(30), np.arange(30) % n]
+    expected = [isotonic(*bag, at) for bag, at in zip(bags, own, strict=True)]
+    np.testing.assert_allclose(reading(values, positive, own), expected, atol=1e-9)
+
+
+def test_with_the_same_values_in_each_bag_the_predictors_agree(monkeypatch):
+    values, positive, weight = sample("ties", 30, 5)
+    at = np.linspace(-3, 3, 25)
+    larger = np.column_stack([np.tile(values, (25, 1)), at])
+    ends = [
+        reading(larger, np.column_stack([np.tile(positive, (25, 1)), np.full(25, trial)]), at)
+        for trial in (False, True)
+    ]
+    np.testing.assert_allclose(
+        np.column_stack(ends), VennAbers(values, positive, weight).interval(at), atol=1e-12
+    )
+    # In parts, to save memory, they are the same.
+    monkeypatch.setattr("bayes_svm.probability.venn_abers.AT_A_TIME", 70)
+    labels = np.append(positive, True)
+    np.testing.assert_array_equal(reading(larger, labels, at), ends[1])
+
+
+def test_values_that_all_bags_share_are_given_once():
+    values, positive, _ = sample("plain", 20, 0)
+    trial = np.where(np.eye(20, dtype=bool), True, positive)
+    tiled = np.tile(values, (20, 1))
+    np.testing.assert_array_equal(reading(values, trial, values), reading(tiled, trial, values))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_training_rows_are_read_among_all_others(n_classes):
+    random = np.random.default_rng(0)
+    y, rows = random.integers(0, n_classes, size=40), np.array([3, 0, 39, 17])
+    values = np.round(random.normal(size=(40, n_classes)), 1)
+    if n_classes == 2:
+        values[:, 0] = -values[:, 1]
+    found = left_out_intervals(values[:, 1] if n_classes == 2 else values, y, rows)
+    for i, ends in zip(rows, found, strict=True):
+        others, k = np.arange(40) != i, y[i]
+        known = VennAbers(values[others, k], y[others] == k, np.ones(39))
+        np.testing.assert_allclose(ends, known.interval(values[[i], k])[0], atol=1e-12)
+
+
+def test_a_point_that_is_not_in_its_bag_is_refused():
+    with pytest.raises(ValueError, match="own must be one of the values of its bag"):
+        reading(np.array([0.0, 1.0]), np.array([False, True]), np.array([0.5]))
