@@ -9,13 +9,31 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.classifiers.parameters import SVCParameters
+from bayes_svm.conformal.intervals import TransductiveVennAbers
+from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.dual.machine import Machine
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.probability.venn_abers import intervals
 from bayes_svm.utils.metaestimators import decided
+from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array
 
-__all__ = ["SVCPredictions"]
+__all__ = ["SVCPredictions", "bag_of"]
+
+# With at most so many rows, probability intervals treat a new point like all others.
+TRANSDUCTIVE = 200
+
+
+def bag_of(machine: Machine) -> tuple[Any, NDArray[Any], Array] | None:
+    """The rows, labels and weights that new points join for their intervals; None if they are too many.
+
+    Weights must be numbers of equal rows. A precomputed kernel does not hold k(x, x) of new points.
+    """
+    weight = machine.weight
+    alike = bool(np.all(weight == np.floor(weight))) and machine.convex and not machine.kernel.precomputed
+    few = len(machine.y) <= TRANSDUCTIVE and weight.sum() <= TRANSDUCTIVE
+    return (machine.X, machine.classes[machine.y], weight) if few and alike else None
 
 
 class SVCPredictions(SVCParameters):
@@ -119,6 +137,11 @@ class SVCPredictions(SVCParameters):
         point belonged to the class and once as if it did not, and read at the point: :math:`p_1` and
         :math:`p_0`. A wide interval tells that few rows have such decision values.
 
+        With up to 200 rows the new point is one of n + 1: all of them, with the point's trial label, are left
+        out of their machine in turn. That takes two leave-one-outs for each point. With more rows, with
+        groups, sample weights that are no whole numbers, or a precomputed kernel, the left-out values of the
+        fit are read.
+
         If the values were held out, the one of the two that belongs to the point's true label would be
         perfectly calibrated, whatever the distribution of the data; therefore, over all points, the mean of
         the lower ends would be at most the frequency of the class, and that of the upper ends at least. This
@@ -153,8 +176,12 @@ class SVCPredictions(SVCParameters):
         >>> model.predict_interval(scale(X)[[0, 81]]).round(2).tolist()
         [[0.0, 0.02], [0.75, 0.82]]
         """
-        values = self._margins(self._checked(X))
-        return intervals(self._venn_abers, values)
+        X = self._checked(X)
+        if self._bag is None:
+            return intervals(self._venn_abers, self._margins(X))
+        with one_blas_thread():
+            machine, solutions = machine_of(self, *self._bag)
+            return TransductiveVennAbers(machine, list(solutions)).intervals(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class; with class weights, the class with the largest weight times probability.

@@ -58,7 +58,7 @@ class Scores(ABC):
     Parameters
     ----------
     machine : Machine
-        The training data, all weights 1; classes are taken against the rest.
+        The training data; classes are taken against the rest. A weight is a number of equal rows.
     solutions : list of DualSolution
         The solution of each of its problems.
     class_conditional : bool
@@ -121,19 +121,29 @@ class AddedScores(Scores):
     def __init__(self, machine: Machine, solutions: list[DualSolution], class_conditional: bool) -> None:
         super().__init__(machine, solutions, class_conditional)
         self._adders = [Adder(solution) for solution in solutions]
-        self._copies = [
-            np.bincount(solution.problem.group, minlength=len(solution.problem.label)).astype(float)
-            for solution in solutions
+        used = np.flatnonzero(machine.weight > 0)
+        self._copies: list[Array] = [
+            np.bincount(
+                one.problem.group[used], weights=machine.weight[used], minlength=len(one.problem.label)
+            ).astype(float)
+            for one in solutions
         ]
+        # Upper bound of the alpha of one copy of each row, and of a new point of either label.
+        self._unit = np.divide(
+            machine.row_bound, machine.weight, out=np.zeros(len(machine.y)), where=machine.weight > 0
+        )
         self._bounds = [
-            {float(sign): float(machine.row_bound[machine_label(machine, k) == sign][0]) for sign in (-1, 1)}
-            for k in range(len(solutions))
+            {
+                sign: float(self._unit[one.problem.first_row[one.problem.label == sign][0]])
+                for sign in (-1.0, 1.0)
+            }
+            for one in solutions
         ]
 
     def _count(self, cross: list[Array], diagonal: Array, found: Comparison) -> None:
         if self.n_classes == 2:
             for c, sign in enumerate((-1.0, 1.0)):
-                values, own, unstable = self._valued(0, cross[0], diagonal, sign)
+                values, own, unstable = self.valued(0, cross[0], diagonal, sign)
                 label, copies = self.solutions[0].problem.label, self._copies[0]
                 among = np.flatnonzero((label == sign) | (not self.class_conditional))
                 _add(found, c, -label[among] * values[:, among], -sign * own[:, None], copies[among])
@@ -145,12 +155,12 @@ class AddedScores(Scores):
         for k, solution in enumerate(self.solutions):
             members = np.flatnonzero(solution.problem.label > 0)
             copies = self._copies[k][members]
-            values, own, unstable = self._valued(k, cross[k], diagonal, 1.0)
+            values, own, unstable = self.valued(k, cross[k], diagonal, 1.0)
             _add(found, k, -values[:, members], -own[:, None], copies)
             found.unstable[:, k] |= unstable
             owns.append(own)
             if not self.class_conditional:
-                values, _, unstable = self._valued(k, cross[k], diagonal, -1.0)
+                values, _, unstable = self.valued(k, cross[k], diagonal, -1.0)
                 others.append((-values[:, members], copies, unstable))
         for k, (scores, copies, unstable) in enumerate(others):
             for c in range(self.n_classes):
@@ -158,7 +168,7 @@ class AddedScores(Scores):
                     _add(found, c, scores, -owns[c][:, None], copies)
                     found.unstable[:, c] |= unstable
 
-    def _valued(self, k: int, cross: Array, diagonal: Array, sign: float) -> tuple[Array, Array, Mask]:
+    def valued(self, k: int, cross: Array, diagonal: Array, sign: float) -> tuple[Array, Array, Mask]:
         """Values of the points of problem k and of the new points, which have this label, and if unstable."""
         n_new = len(diagonal)
         new = NewPoints(
@@ -169,12 +179,6 @@ class AddedScores(Scores):
     @abstractmethod
     def _values_of(self, k: int, new: NewPoints) -> tuple[Array, Array, Mask]:
         """The values for each pair of a new point and its label."""
-
-
-def machine_label(machine: Machine, k: int) -> Array:
-    """Label of each row in problem k, -1 or 1."""
-    positive = machine.y == (1 if machine.n_problems == 1 else k)
-    return np.where(positive, 1.0, -1.0)
 
 
 class MarginScores(AddedScores):
@@ -191,7 +195,7 @@ class LeftOutScores(AddedScores):
     def _values_of(self, k: int, new: NewPoints) -> tuple[Array, Array, Mask]:
         solution, adder = self.solutions[k], self._adders[k]
         found = adder.add(new)
-        unit = self.machine.row_bound[solution.problem.first_row]
+        unit = self._unit[solution.problem.first_row]
         values, unstable = np.empty((len(new.which), len(unit))), np.zeros(len(new.which), dtype=bool)
         for pair in range(len(new.which)):
             larger = adder.solved(new, pair, start=found.beta[pair])

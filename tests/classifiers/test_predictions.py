@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import logit
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
-from _data import noisy, three_classes
-from bayes_svm import BayesSVC
+from _data import awkward, noisy, three_classes
+from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.probability.several import log_probabilities
 
 METHODS = ("predict", "predict_proba", "predict_interval", "decision_function", "posterior_variance")
@@ -160,7 +161,8 @@ def two_regressions(values, positive, weight, at):
 
 @pytest.mark.parametrize("leave_out", ["strata", "rows", 5])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_an_interval_is_that_of_the_left_out_values(leave_out, weighted):
+def test_with_many_rows_an_interval_is_that_of_the_left_out_values(leave_out, weighted, monkeypatch):
+    monkeypatch.setattr("bayes_svm.classifiers.predictions.TRANSDUCTIVE", 10)
     X, y = noisy(n=50)
     weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 1.7], size=50) if weighted else np.ones(50)
     clf = BayesSVC(leave_out=leave_out).fit(X, np.where(y > 0, "a", "b"), sample_weight=weight)
@@ -171,7 +173,8 @@ def test_an_interval_is_that_of_the_left_out_values(leave_out, weighted):
     np.testing.assert_allclose(clf.predict_interval(at), expected, atol=1e-9)
 
 
-def test_intervals_of_several_classes_are_those_of_their_machines():
+def test_intervals_of_several_classes_are_those_of_their_machines(monkeypatch):
+    monkeypatch.setattr("bayes_svm.classifiers.predictions.TRANSDUCTIVE", 10)
     X, y = three_classes()
     clf = BayesSVC().fit(X, y[::-1] + 5)
     at = np.random.default_rng(1).normal(size=(20, 2))
@@ -184,8 +187,12 @@ def test_intervals_of_several_classes_are_those_of_their_machines():
         np.testing.assert_allclose(found[:, k], expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("few", [10, 200])
 @pytest.mark.parametrize("make", [noisy, three_classes])
-def test_an_interval_depends_on_neither_weights_of_rows_nor_batch_nor_order_nor_storage(make):
+def test_an_interval_depends_on_neither_weights_of_rows_nor_batch_nor_order_nor_storage(
+    make, few, monkeypatch
+):
+    monkeypatch.setattr("bayes_svm.classifiers.predictions.TRANSDUCTIVE", few)
     X, y = make()
     times = np.random.default_rng(0).integers(1, 4, size=60)
     rows = np.random.default_rng(1).permutation(np.repeat(np.arange(60), times))
@@ -199,6 +206,23 @@ def test_an_interval_depends_on_neither_weights_of_rows_nor_batch_nor_order_nor_
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).predict_interval(at), found)
     thin = BayesSVC(gamma=0.3).fit(sparse.csr_matrix(X), y, sample_weight=times)
     np.testing.assert_allclose(thin.predict_interval(sparse.csr_matrix(at)), found, atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [noisy, three_classes, awkward])
+def test_with_few_rows_an_interval_is_that_of_all_points_left_out_in_turn(make):
+    X, y = make(n=24)
+    clf = BayesSVC(C=2.0, gamma=0.5).fit(X, y)
+    new = np.random.default_rng(1).normal(size=(3, X.shape[1]))
+    found = clf.predict_interval(new).reshape(3, -1, 2)
+    for k, own in enumerate(clf.classes_[-found.shape[1] :]):
+        for x, interval in zip(new, found[:, k], strict=True):
+            ends = []
+            for trial in (0, 1):
+                bag, labels = np.vstack([X, x]), np.append(y == own, trial).astype(int)
+                values = leave_one_out(clone(clf), bag, labels, method="retrain").decision_values
+                fitted = IsotonicRegression().fit(values, labels).predict(values[-1:])
+                ends.append(fitted[0])
+            np.testing.assert_allclose(interval, sorted(ends), atol=1e-9)
 
 
 def test_over_new_points_the_interval_holds_the_frequency():
