@@ -12,8 +12,9 @@ __all__ = ["fewest_rows", "largest_precision", "lower_bound", "precision_entry",
 
 # Without a confidence a precision is read as the median of its Beta distribution.
 EVEN_ODDS = 0.5
-# Growth of the number of rows called positive from one test of the sequence to the next. Steps of one row
-# meet the target less often and find few more rows: see docs/results/thresholds.md.
+# Growth of the number of rows called positive from one test of the sequence to the next. Left-out values
+# are not quite exchangeable with new ones: with steps of one row the target is missed more often, and hardly
+# more rows are found.
 STEP = 1.2
 # Rounding of a share, such as 1 - 0.9, times a count.
 ROUNDING = 1e-9
