@@ -6,7 +6,8 @@ from bayes_svm.decision.scorers import (
     neg_area_risk_coverage_scorer,
     neg_selective_risk_scorer,
 )
-from bayes_svm.decision.thresholds import Threshold, choose_threshold
+from bayes_svm.decision.threshold import Threshold
+from bayes_svm.decision.thresholds import choose_threshold
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
 

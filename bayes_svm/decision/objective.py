@@ -6,14 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayes_svm.metrics.intervals import proportion_interval
+from bayes_svm.decision.promises import (
+    fewest_rows,
+    largest_precision,
+    lower_bound,
+    precision_entry,
+    recall_entry,
+)
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
 from bayes_svm.utils.types import Array
 
 __all__ = ["OBJECTIVES", "Objective"]
 
 # The objectives that a threshold can be chosen for.
-OBJECTIVES = ("f_beta", "precision", "recall", "cost", "rate", "break_even")
+OBJECTIVES = ("f_beta", "f1", "precision", "recall", "cost", "rate", "break_even")
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Objective:
     at_least : float or None
         Precision or recall to reach, for "precision" and "recall".
     confidence : float or None
-        Confidence of the lower bound that must reach ``at_least``; None if the share itself must.
+        Probability that a precision or recall of ``at_least`` is reached; None if the expected one is.
     cost : array of shape (2, 2)
         Costs of the decisions, for "cost": rows are true classes, columns are decided ones.
     rate : float or None
@@ -53,6 +59,8 @@ class Objective:
             raise ValueError(f"objective={self.name!r} is not one of {OBJECTIVES}.")
         if not 0 < self.beta < np.inf:
             raise ValueError(f"beta={self.beta!r} must be positive and finite.")
+        if self.name == "f1" and self.beta != 1:
+            raise ValueError(f"beta={self.beta!r} belongs to objective='f_beta', not to 'f1'.")
         bounded = self.name in ("precision", "recall")
         if bounded and (self.at_least is None or not 0 < self.at_least <= 1):
             raise ValueError(
@@ -70,7 +78,7 @@ class Objective:
         if self.rate is not None and not 0 <= self.rate <= 1:
             raise ValueError(f"rate={self.rate!r} is not in [0, 1].")
 
-    def choose(self, curve: ThresholdCurve) -> int:
+    def choose(self, curve: ThresholdCurve) -> int | None:
         """The best entry of a curve; of equally good ones that with the highest threshold.
 
         Parameters
@@ -80,20 +88,88 @@ class Objective:
 
         Returns
         -------
-        int
-            Number of the entry, from 0.
-
-        Raises
-        ------
-        ValueError
-            If no threshold reaches the required precision or recall.
+        int or None
+            Number of the entry, from 0; None if no threshold shows the required precision or recall.
         """
-        if self.name in ("precision", "recall"):
-            return self._choose_bounded(curve, float(self.at_least or 0.0))
-        return _last_largest(self._score(curve))
+        if self.name == "recall":
+            return recall_entry(curve, float(self.at_least or 0.0), self.confidence)
+        if self.name == "precision":
+            return precision_entry(curve, float(self.at_least or 0.0), self.confidence)
+        score = self._score(curve)
+        return len(score) - 1 - int(np.argmax(score[::-1]))
+
+    def threshold_at(self, curve: ThresholdCurve, entry: int | None) -> float:
+        """The threshold of an entry that was chosen.
+
+        Parameters
+        ----------
+        curve : ThresholdCurve
+            Counts at every threshold.
+        entry : int or None
+            What ``choose`` returned.
+
+        Returns
+        -------
+        float
+            Where nothing is shown, minus infinity for a recall, which all points positive keep, and
+            infinity for a precision.
+        """
+        if entry is None:
+            return -np.inf if self.name == "recall" else np.inf
+        return curve.threshold_at(entry)
+
+    def bound(self, curve: ThresholdCurve, entry: int | None) -> float | None:
+        """What the confidence holds for, of precision or recall.
+
+        Parameters
+        ----------
+        curve : ThresholdCurve
+            Counts at every threshold.
+        entry : int or None
+            What ``choose`` returned.
+
+        Returns
+        -------
+        float or None
+            The bound; None without a confidence, or if nothing is shown.
+        """
+        if self.confidence is None or entry is None:
+            return None
+        if self.name == "precision":
+            # The sequence of tests shows this much and no more: where it ends depends on the labels.
+            return self.at_least
+        return float(lower_bound(curve.tp[entry], curve.fn[entry], self.confidence))
+
+    def out_of_reach(self, curve: ThresholdCurve) -> str:
+        """Why nothing is shown, and what is decided then.
+
+        Parameters
+        ----------
+        curve : ThresholdCurve
+            Counts at every threshold.
+
+        Returns
+        -------
+        str
+            Two sentences.
+        """
+        sure = "" if self.confidence is None else f" with confidence {self.confidence:g}"
+        wanted = f"{self.name} >= {self.at_least:g}{sure}"
+        if self.name == "precision":
+            most = largest_precision(curve, self.confidence)
+            return (
+                f"No threshold shows {wanted}: the most that one shows is {most:.4g}. No point is called "
+                "positive; ask for less, or use more data."
+            )
+        fewest = fewest_rows(float(self.at_least or 0.0), self.confidence)
+        needs = "no number of positives shows it" if np.isinf(fewest) else f"it takes {fewest:.0f} positives"
+        return (
+            f"No threshold shows {wanted}: {needs}, and there are {curve.tp[0]:g}. Every point is called "
+            "positive; ask for less, or use more data."
+        )
 
     def _score(self, curve: ThresholdCurve) -> Array:
-        if self.name == "f_beta":
+        if self.name in ("f_beta", "f1"):
             return curve.f_beta(self.beta)
         if self.name == "cost":
             (tn, fp), (fn, tp) = self.cost
@@ -103,34 +179,3 @@ class Objective:
         # Precision and recall have the same numerator. They are equal where their denominators are: where
         # as many points are decided positive as there are positives.
         return -np.abs(curve.tp + curve.fp - curve.tp[0])
-
-    def _choose_bounded(self, curve: ThresholdCurve, at_least: float) -> int:
-        decided = curve.tp + curve.fp
-        whole = decided if self.name == "precision" else np.full_like(decided, curve.tp[0])
-        reached = _lower_bound(curve.tp, whole, self.confidence)
-        reached[decided == 0] = -np.inf
-        attained = reached >= at_least
-        if not attained.any():
-            bound = f" (lower bound at confidence {self.confidence:g})" if self.confidence else ""
-            raise ValueError(
-                f"No threshold reaches {self.name} >= {at_least:g}{bound}: the most is "
-                f"{reached.max():.4g}. Ask for less, or use more data."
-            )
-        own, other = getattr(curve, self.name), curve.recall if self.name == "precision" else curve.precision
-        best = np.where(attained, other, -np.inf)
-        return _last_largest(np.where(best == best.max(), own, -np.inf))
-
-
-def _last_largest(score: Array) -> int:
-    return len(score) - 1 - int(np.argmax(score[::-1]))
-
-
-def _lower_bound(part: Array, whole: Array, confidence: float | None) -> Array:
-    """The shares ``part / whole``, or their one-sided Wilson lower bounds; 0 where the whole is 0."""
-    some = whole > 0
-    bound = np.zeros_like(whole)
-    bound[some] = part[some] / whole[some]
-    if confidence is None:
-        return bound
-    bound[some], _ = proportion_interval(part[some], whole[some], alpha=2 * (1 - confidence))
-    return bound

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision import Threshold, choose_threshold
 from bayes_svm.plots.display import Display
+from bayes_svm.utils.types import Array
 
 __all__ = ["ThresholdDisplay"]
 
@@ -36,18 +38,33 @@ class ThresholdDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, y: ArrayLike, objective: str = "f_beta", *, ax: Any = None, **options: Any
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        objective: str = "f_beta",
+        *,
+        pos_label: Any = None,
+        ax: Any = None,
+        **options: Any,
     ) -> Self:
-        """Choose a threshold by a fitted estimator's ``left_out_decision_values_``, and draw it.
+        """Choose a threshold of a fitted estimator's decision values, and draw it.
+
+        If X are the rows that a BayesSVC was trained on, its ``left_out_decision_values_`` are taken.
 
         Parameters
         ----------
-        estimator : BayesSVC
-            Fitted.
+        estimator : classifier
+            Fitted to two classes, with ``decision_function``.
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Points: those that a BayesSVC was trained on, or new ones.
         y : array of shape (n_samples,)
-            The labels it was trained on.
+            Their labels.
         objective : str, default="f_beta"
             What the threshold is chosen for; see :func:`~bayes_svm.choose_threshold`.
+        pos_label : label, optional
+            The positive class; by default the last one. For the first class the signs of the decision
+            values change, as in scikit-learn.
         ax : matplotlib axes, optional
             Where to draw; by default on the axes of a new figure.
         **options
@@ -57,9 +74,23 @@ class ThresholdDisplay(Display):
         -------
         ThresholdDisplay
             The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If there are more than two classes, or the estimator has no ``decision_function``.
         """
         check_is_fitted(estimator)
-        return cls.from_predictions(y, estimator.left_out_decision_values_, objective, ax=ax, **options)
+        if not hasattr(estimator, "decision_function"):
+            raise ValueError(
+                f"{type(estimator).__name__} has no decision_function: give its scores to from_predictions."
+            )
+        if len(estimator.classes_) != 2:
+            raise ValueError("ThresholdDisplay draws two classes: relabel y as one class against the rest.")
+        values = _unseen_values(estimator, X)
+        if pos_label is not None and pos_label == estimator.classes_[0]:
+            values = -values
+        return cls.from_predictions(y, values, objective, pos_label=pos_label, ax=ax, **options)
 
     @classmethod
     def from_predictions(
@@ -114,13 +145,27 @@ class ThresholdDisplay(Display):
             ax.plot(curve.thresholds, values[:-1], label=name, **kwargs)[0]
             for name, values in measures.items()
         ]
-        chosen = self.threshold.threshold
-        ax.axvline(
-            chosen, color="black", linestyle="--", label=f"chosen: {chosen:.3g} ({self.threshold.objective})"
-        )
-        if self.threshold.standard_error is not None:
-            error = self.threshold.standard_error
+        chosen, error = self.threshold.threshold, self.threshold.standard_error
+        if np.isfinite(chosen):
+            ax.axvline(
+                chosen,
+                color="black",
+                linestyle="--",
+                label=f"chosen: {chosen:.3g} ({self.threshold.objective})",
+            )
+        if error is not None and np.isfinite(error):
             ax.axvspan(chosen - error, chosen + error, color="black", alpha=0.1, label="± standard error")
         ax.set(xlabel="threshold of the decision value", ylim=(0, 1.02))
         ax.legend(loc="best")
         return self
+
+
+def _unseen_values(estimator: Any, X: Any) -> Array:
+    """Decision values of the points, left-out ones if they are those that the estimator was trained on."""
+    values = np.asarray(estimator.decision_function(X))
+    own = getattr(estimator, "left_out_", None)
+    if own is not None and np.shape(own.train_decision_values) == values.shape:
+        scale = np.abs(values).max()
+        if np.allclose(own.train_decision_values, values, rtol=0, atol=1e-6 * scale):
+            return np.asarray(estimator.left_out_decision_values_)
+    return values

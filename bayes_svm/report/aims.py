@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,10 +156,12 @@ def decision_for(
         options = {"objective": "precision", "at_least": aims.precision}
     else:
         options = {"objective": "recall", "at_least": aims.recall}
-    try:
-        found = choose_threshold(labels == classes[1], probability[:, 1], **options)
-    except ValueError as err:
-        return Decision(aim, one_line(err))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # The page counts the left-out rows themselves: it needs no resamples.
+        found = choose_threshold(labels == classes[1], probability[:, 1], n_bootstrap=0, **options)
+    if not found.reached:
+        return Decision(aim, one_line(caught[0].message))
     (_, fp), (fn, tp) = found.confusion_matrix
     called = tp + fp
     return Decision(

@@ -1,16 +1,49 @@
 """The display draws the chosen threshold on its curve."""
 
 import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.svm import SVC
 
 from _figures import X, Y, pytestmark  # noqa: F401
 from bayes_svm import BayesSVC, choose_threshold
 from bayes_svm.plots import ThresholdDisplay
 
 
-def test_threshold():
+def test_rows_trained_on_give_left_out_values():
     model = BayesSVC().fit(X, Y)
-    display = ThresholdDisplay.from_estimator(model, Y, "recall", at_least=0.9, n_bootstrap=5, random_state=0)
-    chosen = choose_threshold(Y, model.left_out_decision_values_, "recall", at_least=0.9)
+    display = ThresholdDisplay.from_estimator(model, X, Y, "recall", at_least=0.8)
+    chosen = choose_threshold(Y, model.left_out_decision_values_, "recall", at_least=0.8)
     assert display.threshold.threshold == chosen.threshold
     np.testing.assert_array_equal(display.lines_[1].get_ydata(), chosen.curve.recall[:-1])
     assert len(display.ax_.get_legend().get_texts()) == 5
+
+
+@pytest.mark.parametrize("machine", [BayesSVC, SVC])
+def test_new_rows_give_their_decision_values(machine):
+    half = len(X) // 2
+    model = machine().fit(X[:half], Y[:half])
+    display = ThresholdDisplay.from_estimator(model, X[half:], Y[half:], "f1")
+    chosen = choose_threshold(Y[half:], model.decision_function(X[half:]), "f1")
+    assert display.threshold.threshold == chosen.threshold
+    other = model.classes_[0]
+    turned = ThresholdDisplay.from_estimator(model, X[half:], Y[half:], "f1", pos_label=other).threshold
+    chosen = choose_threshold(Y[half:], -model.decision_function(X[half:]), "f1", pos_label=other)
+    assert turned.threshold == chosen.threshold
+    assert turned.f1 == chosen.f1
+
+
+def test_a_threshold_that_shows_nothing_is_not_marked():
+    with pytest.warns(UserWarning, match="No threshold shows"):
+        display = ThresholdDisplay.from_predictions(
+            [0, 1, 0, 1], [0.0, 1.0, 2.0, 3.0], "recall", at_least=0.9
+        )
+    assert len(display.ax_.get_legend().get_texts()) == 3
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(ValueError, match="no decision_function"):
+        ThresholdDisplay.from_estimator(RandomForestClassifier(5).fit(X, Y), X, Y)
+    three = np.arange(len(X)) % 3
+    with pytest.raises(ValueError, match="two classes"):
+        ThresholdDisplay.from_estimator(SVC().fit(X, three), X, three)

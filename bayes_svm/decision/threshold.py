@@ -1,0 +1,124 @@
+"""A threshold, its decisions, and what to expect of it on new data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayes_svm.metrics.confusion import Confusion, PerClass
+from bayes_svm.metrics.threshold_curve import ThresholdCurve
+from bayes_svm.utils.types import Array
+
+__all__ = ["Threshold", "check_shape"]
+
+
+@dataclass(frozen=True)
+class Threshold(PerClass):
+    """A threshold of the decision values, and what its decisions achieve.
+
+    ``error``, ``recall``, ``precision``, ``f1`` and ``total_cost`` are what to expect on new data, not what
+    the threshold reaches on the data it was chosen on, where it is the best of many. The choice is made
+    again on bootstrap resamples, and each time measured on the rows that were not drawn.
+
+    Parameters
+    ----------
+    confusions : tuple of Confusion
+        Counts of the decisions on the data: one confusion for two classes, otherwise one per class
+        against the rest.
+    expected : tuple of Confusion
+        The counts to expect on as many new rows, likewise; equal to ``confusions`` if there were no
+        resamples.
+    threshold : float or array of shape (n_classes,)
+        Decision values at or above it are decided positive; with more than two classes there is one
+        threshold per class. For a cost matrix of more than two classes these are the offsets t of
+        ``argmax_k values[:, k] - t_k``. Where ``reached`` is False it is minus infinity for a recall and
+        infinity for a precision.
+    curves : tuple of ThresholdCurve
+        Counts at every threshold, one curve per entry of ``confusions``.
+    classes : array of shape (n_classes,)
+        The labels, sorted; of two the positive one is last.
+    objective : str
+        What the threshold was chosen for.
+    reached : bool or array of bool of shape (n_classes,)
+        Whether a required precision or recall is shown; True for the other objectives.
+    bound : float, list of float or None, or None
+        The precision or recall that the confidence holds for, of each class if there are more than two;
+        None without a confidence, or where ``reached`` is False.
+    standard_error : float, array of shape (n_classes,) or None
+        Bootstrap standard error of the threshold; None if there were no resamples, infinite where the
+        threshold is.
+    total_cost : float or None
+        Cost of all decisions to expect on as many new rows, for the objective "cost"; None for the
+        others.
+    """
+
+    expected: tuple[Confusion, ...]
+    threshold: Any
+    curves: tuple[ThresholdCurve, ...] = field(repr=False)
+    classes: NDArray[Any]
+    objective: str
+    reached: Any = True
+    bound: Any = None
+    standard_error: Any = None
+    total_cost: float | None = None
+
+    def _macro(self, measure: str) -> float:
+        return PerClass(self.expected)._macro(measure)
+
+    @property
+    def curve(self) -> ThresholdCurve:
+        """The curve, if there are two classes."""
+        if len(self.curves) > 1:
+            raise AttributeError("There is one curve per class: use curves.")
+        return self.curves[0]
+
+    @property
+    def confusion_matrix(self) -> Array:
+        """Weighted counts ``[[tn, fp], [fn, tp]]`` on the data, shape (2, 2) or (n_classes, 2, 2)."""
+        cells = np.array([[[c.tn, c.fp], [c.fn, c.tp]] for c in self.confusions])
+        return cells[0] if len(cells) == 1 else cells
+
+    def decide(self, decision_values: ArrayLike) -> NDArray[Any]:
+        """Decide for new decision values.
+
+        Parameters
+        ----------
+        decision_values : array of shape (n_samples,) or (n_samples, n_classes)
+            Decision values of the same machine.
+
+        Returns
+        -------
+        array
+            Labels of shape (n_samples,), for two classes or offsets. With one threshold per class,
+            an array of bool of shape (n_samples, n_classes): whether each point is decided to belong
+            to each class.
+
+        Raises
+        ------
+        ValueError
+            If the shape of the decision values does not fit the number of classes.
+        """
+        values = np.asarray(decision_values, dtype=float)
+        check_shape(values, len(self.classes))
+        if len(self.classes) == 2:
+            return np.asarray(self.classes[(values >= self.threshold).astype(int)])
+        if self.objective == "cost":
+            return np.asarray(self.classes[(values - self.threshold).argmax(axis=1)])
+        return np.asarray(values >= self.threshold)
+
+
+def check_shape(values: Array, n_classes: int) -> None:
+    """Raise ValueError unless there is one column, or one for each of more than two classes.
+
+    Parameters
+    ----------
+    values : array
+        Decision values.
+    n_classes : int
+        Number of classes.
+    """
+    if values.shape[1:] != (() if n_classes == 2 else (n_classes,)):
+        raise ValueError(f"decision_values of shape {values.shape} do not fit {n_classes} classes.")
