@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from bayes_svm.kernels.kernel import Kernel
 
-__all__ = ["breaches", "promise"]
+__all__ = ["EXACT", "breaches", "promise"]
 
 # What the set of each score promises, with eps short for 1 - confidence_level.
 PROMISES = {
@@ -17,6 +17,7 @@ PROMISES = {
     "jackknife+": "at least 1 - 2 (1 - confidence_level), and in practice about confidence_level",
     "cv+": "at least 1 - 2 (1 - confidence_level) - sqrt(2 / n), and in practice about confidence_level",
 }
+# Those that promise exactly the level once ties are broken at random.
 EXACT = {"margin", "left_out"}
 
 

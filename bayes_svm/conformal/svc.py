@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayes_svm.conformal.promise import breaches, promise
+from bayes_svm.conformal.promise import EXACT, breaches, promise
 from bayes_svm.conformal.scores import Comparison, KeptScores, LeftOutScores, MarginScores, Scores
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
@@ -83,8 +83,9 @@ class ConformalSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "auto" does so for data with more columns than rows, where scores of different classes are not
         comparable.
     smoothed : bool, default=False
-        Break ties at random, which makes the p-values exactly uniform. The random numbers depend on what a
-        point holds and on ``random_state``, not on the other points.
+        Break ties at random. With "margin" and "left_out" this makes the p-values exactly uniform; with data
+        of few distinct rows the sets are much smaller. The random numbers depend on what a point holds and
+        on ``random_state``, not on the other points.
     random_state : int, RandomState instance or None, default=None
         Seed of the numbers that break ties.
     n_jobs : int, default=None
@@ -409,8 +410,13 @@ class ConformalSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         stranger, equal, values = (
             np.vstack([getattr(one, name) for one in found]) for name in ("stranger", "equal", "values")
         )
-        tau = uniforms_of_rows(X, self._seed, len(self.classes_)) if self.smoothed else 1.0
-        return (stranger + tau * (1.0 + equal)) / (found[0].size + 1.0), values
+        as_strange = 1.0 + equal
+        if self.smoothed:
+            tau = uniforms_of_rows(X, self._seed, len(self.classes_))
+            # Whole numbers are what independent noise on all scores gives, which the proof for machines
+            # without the new point needs.
+            as_strange = tau * as_strange if self.score_ in EXACT else 1.0 + np.floor(tau * as_strange)
+        return (stranger + as_strange) / (found[0].size + 1.0), values
 
     def _compared(self, X: Any) -> Comparison:
         """Compare some new points with the labelled rows."""
