@@ -10,8 +10,9 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC, BayesSVCSearch
+from bayes_svm.classifiers.predictions import TRANSDUCTIVE
 from bayes_svm.probability.grid import grid_of, on_grid
-from bayes_svm.probability.venn_abers import VennAbers
+from bayes_svm.probability.venn_abers import VennAbers, intervals
 from validation._common import Page, parse, parser_for, short, table
 from validation._common import progress as say
 from validation._rivals import INSTALLED, Margins, two_columns
@@ -19,9 +20,11 @@ from validation._sets import CHOSEN_ON, binary_set, drawn, halves_of
 from validation.search import GRID_C, GRID_GAMMA
 
 ABOUT = """\
-`predict_interval` of `BayesSVC()` and of the mixture, `BayesSVCSearch(BayesSVC(), combine="stack")` over
-{grid} settings of C and gamma: the intervals from p_0 to p_1 of a Venn-Abers predictor of the left-out
-values. 13 IDA sets and two with a rare class, {splits} stratified draws each of {sizes} rows (only from sets
+Probability intervals of `BayesSVC()` and of the mixture, `BayesSVCSearch(BayesSVC(), combine="stack")` over
+{grid} settings of C and gamma: the intervals from p_0 to p_1 of a Venn-Abers predictor of the *left-out*
+values. *All in turn* is what `predict_interval` gives up to 200 rows: each of the n + 1 points is left out,
+the new one with either label; here for 20 test rows of each class, which weigh as the others do. 13 IDA sets
+and two with a rare class, {splits} stratified draws each of {sizes} rows (only from sets
 of one and a half times as many), columns standardised, at most 3000 test rows, which weigh so that the
 classes are as frequent as in training: that is the frequency.
 
@@ -45,6 +48,8 @@ rounded as ours are, and *as they are*: values that are equal but for rounding e
 MISSING = "The package `venn-abers` is not installed, so it is not compared with: pip install venn-abers."
 IMBALANCED = ("wine_white_le4", "yeast_me2")
 SIZES = (60, 120, 200, 500)
+# Test rows of each class for which all points are left out in turn.
+FEW = 20
 SETTINGS = len(GRID_C) * len(GRID_GAMMA)
 
 
@@ -87,7 +92,8 @@ def one_case(data: str, name: str, n: int, seed: int) -> dict[str, np.ndarray]:
         warnings.simplefilter("ignore", UserWarning)  # poor separation is not for this page
         model = BayesSVC().fit(X, y)
         mixture = BayesSVCSearch(BayesSVC(), grid, combine="stack").fit(X, y)
-        ends = {"left out": model.predict_interval(X_test), "mixture": mixture.predict_interval(X_test)}
+        left_out = intervals(model._venn_abers, model.decision_function(X_test))
+        ends = {"left out": left_out, "mixture": mixture.predict_interval(X_test)}
         if INSTALLED["venn_abers"]:
             warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)  # of venn-abers
             ends |= split_and_folds(X, y, X_test, seed)
@@ -98,6 +104,13 @@ def one_case(data: str, name: str, n: int, seed: int) -> dict[str, np.ndarray]:
     for way, one in ends.items():
         found[way] = np.average(np.column_stack([one, one[rows, y_test]]), axis=0, weights=share)
     found["frequency"] = np.array([y.mean()])
+    if n <= TRANSDUCTIVE:
+        few = np.concatenate([np.flatnonzero(y_test == label)[:FEW] for label in (0, 1)])
+        with threadpool_limits(1):
+            one, truth = model.predict_interval(X_test[few]), y_test[few]
+        share = np.where(truth == 1, y.mean() / truth.mean(), (1 - y.mean()) / (1 - truth.mean()))
+        own = one[np.arange(len(few)), truth]
+        found["all in turn"] = np.average(np.column_stack([one, own]), axis=0, weights=share)
     say(f"{name}, {n} rows, draw {seed}: width {np.diff(found['left out'])[0]:.3f}")
     return found
 
@@ -186,9 +199,10 @@ def main() -> None:
     sizes = ", ".join(str(n) for n in SIZES)
     about = ABOUT.format(grid=SETTINGS, splits=args.splits, sizes=sizes, rivals=rivals)
     page = Page("validation.intervals", "Probability intervals", about)
-    ways = ["left out", "mixture", *(("split", "folds") if INSTALLED["venn_abers"] else ())]
+    rivals_ways = ("split", "folds") if INSTALLED["venn_abers"] else ()
     for n in SIZES:
         means = of_size(args, n)
+        ways = ["left out", "mixture", *(("all in turn",) if n <= TRANSDUCTIVE else ()), *rivals_ways]
         page.add(f"## {n} rows", summary(means, ways), by_set(means, ways))
     page.finish(args.output)
 
