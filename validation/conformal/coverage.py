@@ -73,8 +73,8 @@ OURS: dict[str, dict[str, Any]] = {
     "cv+, in class": {"score": "cv+", "class_conditional": True},
 }  # fmt: skip
 # Methods that get fewer draws, and fewer points to test on; and the most rows that they get.
-FEWER_SPLITS = {"left_out": 20, "left_out, in class": 20, "left_out, smoothed": 20, "online-cp": 2}
-MOST_ROWS = {"left_out": 120, "left_out, in class": 120, "left_out, smoothed": 120, "online-cp": 60}
+FEWER_SPLITS = {"left_out": 20, "left_out, in class": 20, "left_out, smoothed": 20, "online-cp": 20}
+MOST_ROWS = {"left_out": 120, "left_out, in class": 120, "left_out, smoothed": 120, "online-cp": 120}
 RIVALS = {
     "split (MAPIE)": "mapie",
     "split (crepes)": "crepes",
@@ -151,10 +151,9 @@ def rival_sets(name: str, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.n
         p = np.asarray(model.predict_p(new, smoothing=False))
     else:
         from online_cp import ConformalSupportVectorMachine
-        from sklearn.metrics.pairwise import rbf_kernel
 
         model = ConformalSupportVectorMachine(
-            kernel=lambda A, B: rbf_kernel(A, B, gamma=gamma), label_space=[0, 1], rnd_state=0
+            kernel="rbf", sigma=float(np.sqrt(0.5 / gamma)), label_space=[0, 1], rnd_state=0
         )
         model.learn_initial_training_set(X, y)
         found = [model.predict(x, return_p_values=True)[1] for x in new]
