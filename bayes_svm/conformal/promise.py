@@ -62,6 +62,8 @@ def promise(score: str, class_conditional: bool, smoothed: bool, broken: list[st
     """
     how_often = "confidence_level" if smoothed and score in EXACT else PROMISES[score]
     where = ", within each class" if class_conditional else ""
+    if class_conditional and score == "cv+":
+        where += " of n rows"
     sentence = f"The set holds the true label with probability {how_often}{where}"
     if broken:
         return f"{sentence}; approximately, because {' and '.join(broken)} saw the training rows only."

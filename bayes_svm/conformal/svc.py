@@ -132,7 +132,9 @@ class ConformalSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> X, y = make_classification(120, flip_y=0.1, random_state=0)
     >>> model = ConformalSVC(SVC(gamma=0.05)).fit(X[:100], y[:100])
     >>> model.predict_set(X[100:103], confidence_level=0.9).tolist()
-    [[False, True], [True, False], [True, False]]
+    [[True, True], [True, False], [True, True]]
+    >>> model.p_values(X[100:103]).round(2).tolist()
+    [[0.25, 0.18], [0.92, 0.02], [0.41, 0.11]]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
