@@ -188,9 +188,10 @@ class ConformalSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return {**super().get_params(deep), "score": vars(self)["score"]}
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.pairwise = inner.input_tags.pairwise
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator).input_tags
+        # All SVMs take sparse matrices; the tags of those in scikit-learn 1.6 do not say so.
+        sparse = inner.sparse if isinstance(self.estimator, Pipeline) else not inner.pairwise
+        tags.input_tags.sparse, tags.input_tags.pairwise = sparse, inner.pairwise
         return tags
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -348,7 +349,7 @@ class ConformalSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _prepared(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         """X as the machine takes it: checked, and transformed by the steps of a pipeline before it."""
         if not isinstance(self.estimator_, Pipeline):
-            accepted = "csr" if get_tags(self.estimator_).input_tags.sparse else False
+            accepted = "csr" if get_tags(self).input_tags.sparse else False
             X = with_narrow_indices(X)
             if not reset:
                 return validate_data(self, X, dtype=np.float64, accept_sparse=accepted, reset=False)
