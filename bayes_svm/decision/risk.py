@@ -19,6 +19,9 @@ __all__ = [
     "smallest_shown",
 ]
 
+# Share of the probability of failure that the tests from the fewest points on have; the tests that start with
+# more points, where a few errors do no harm, have the rest.
+FIRST_SHARE = 0.2
 # How many risks are tried between a target that cannot be shown and 1.
 TRIED = 300
 
@@ -67,9 +70,10 @@ def shown_threshold(wrong: Mask, confidence: Array, target_risk: float, sure: fl
     rejects that the risk is above r, after e errors among the m most confident points. Such tests are made
     in a fixed order, from few accepted points to many, up to the first that fails; the last that passes is
     taken. Each has the full level, since none is made after a failure. The order is that of the
-    confidences: no label has a say in it. There are two starts with half of ``delta = 1 - sure`` each: at
-    :math:`m_0`, the fewest points that pass a test if none is wrong, and at :math:`\sqrt{m_0 n}`. If all
-    tests from the first start to the second pass, the second goes on with both halves.
+    confidences: no label has a say in it. There are two starts, which share ``delta = 1 - sure``. One is at
+    :math:`m_0`, the fewest points that pass a test if none is wrong, with a fifth of it; the other at
+    :math:`\sqrt{m_0 n}`, with the rest. If all tests from the first start to the second pass, the tests from
+    there on have all of it.
 
     The points tested are those above the next lower confidence, which is where the threshold lies. On
     held-out points the level is exact, if the risk passes the target only once as more points are
@@ -130,19 +134,19 @@ def _tests(wrong: Mask, confidence: Array, sure: float) -> Callable[[float], flo
     values, place = np.unique(-confidence, return_inverse=True)
     accepted = np.cumsum(np.bincount(place).astype(float))
     right = accepted - np.cumsum(np.bincount(place, weights=wrong))
-    half_sure = (1 + sure) / 2
+    levels = [1 - share * (1 - sure) for share in (FIRST_SHARE, 1 - FIRST_SHARE, 1)]
     # Largest shares of right answers that each number of accepted points shows; 0 where all are wrong.
-    by_half, by_whole = (
+    by_first, by_second, by_both = (
         np.where(right > 0, lower_bound(np.maximum(right, 1), accepted - right, level), 0.0)
-        for level in (half_sure, sure)
+        for level in levels
     )
 
     def threshold_for(target: float) -> float | None:
-        fewest = fewest_rows(1 - target, half_sure)
+        fewest = fewest_rows(1 - target, levels[0])
         first, second = np.searchsorted(accepted, [fewest, np.sqrt(fewest * len(wrong))])
-        passed = int(first) + _leading(by_half[first:second] >= 1 - target)
-        level = by_whole if passed == second else by_half
-        more = _leading(level[second:] >= 1 - target)
+        passed = int(first) + _leading(by_first[first:second] >= 1 - target)
+        shown = by_both if passed == second else by_second
+        more = _leading(shown[second:] >= 1 - target)
         end = int(second) + more if more else passed
         if end == first:
             return None

@@ -30,11 +30,14 @@ def slow_tested(wrong, confidence, target, sure):
     """Numbers of accepted rows that are tested, one after the other; the largest that passes, or None."""
     delta, n = 1 - sure, len(wrong)
     counts = sorted({int(np.sum(confidence >= value)) for value in confidence})
-    fewest = np.ceil(np.log(delta / 2) / np.log(1 - target) - 1e-9)
-    starts = [next((m for m in counts if m >= start), None) for start in (fewest, np.sqrt(fewest * n))]
+    fewest = np.ceil(np.log(delta / 5) / np.log(1 - target) - 1e-9)
+    starts = [
+        (next((m for m in counts if m >= start), None), share)
+        for start, share in ((fewest, 0.2), (np.sqrt(fewest * n), 0.8))
+    ]
     level, best = 0.0, None
     for m in counts:
-        level += delta / 2 * starts.count(m)
+        level += delta * sum(share for start, share in starts if start == m)
         errors = np.sum(wrong[np.argsort(-confidence, kind="stable")[:m]])
         if level > 0 and binom.cdf(errors, m, target) <= level * (1 + 1e-9):
             best = m
