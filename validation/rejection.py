@@ -43,8 +43,8 @@ other half was put aside by name.
 
 *Conformal*: `guarantee="conformal"` with `ConformalSVC(SVC())`, pooled and within classes, {few} draws,
 {tested} test rows: the share accepted, and the share accepted and wrong, which for these sets (jackknife+)
-is promised to be at most twice the target, and is expected to be about the target at most; of the worse class
-the latter too."""
+is promised to be at most twice the target, and is expected to be about the target at most; if compared within
+classes, that of the worse class too."""
 
 ROWS, TARGETS, CONFIDENCE, LEAST, LARGE = 1000, (0.05, 0.02), 0.9, 0.3, 3000
 ASKED = {0.05: (0.9, 0.75), 0.02: (0.9, 0.5)}  # shares of the best, plain and tested
