@@ -52,7 +52,7 @@ def draws(data: str, name: str, number: int) -> Iterator[Draw]:
         if name in REUTERS_TOPICS:
             yield _topic(data, name, seed)
             continue
-        X, y, X_test, y_test = _generated(name, seed) if name in GENERATORS else _rows(data, name, seed)
+        X, y, X_test, y_test = generated(name, seed) if name in GENERATORS else _rows(data, name, seed)
         yield Draw(X, y, X_test, y_test, {"kernel": "rbf", "C": 1.0, "gamma": 1 / X.shape[1]})
 
 
@@ -96,7 +96,7 @@ def _rows(data: str, name: str, seed: int) -> tuple[np.ndarray, ...]:
     return standardised(X[rows], y[rows], X[others], y[others])
 
 
-def _generated(name: str, seed: int) -> tuple[np.ndarray, ...]:
+def generated(name: str, seed: int) -> tuple[np.ndarray, ...]:
     """Rows from a generator of scikit-learn or of two normal classes; the name says how many are rare."""
     kind, share = name.split()[0], int(name.split()[1]) / 100
     n = GENERATED + TESTED

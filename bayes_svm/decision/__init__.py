@@ -5,6 +5,7 @@ from bayes_svm.decision.scorers import (
     coverage_scorer,
     neg_area_risk_coverage_scorer,
     neg_selective_risk_scorer,
+    selective_accuracy_scorer,
 )
 from bayes_svm.decision.threshold import Threshold
 from bayes_svm.decision.thresholds import choose_threshold
@@ -21,4 +22,5 @@ __all__ = [
     "neg_area_risk_coverage_scorer",
     "neg_selective_risk_scorer",
     "risk_coverage_curve",
+    "selective_accuracy_scorer",
 ]

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from bayes_svm.utils.scikit_learn import BaseSearchCV
 from bayes_svm.utils.types import Array
 
-__all__ = ["Answers", "answers", "confidence_of"]
+__all__ = ["Answers", "answers", "confidence_of", "reject_option_of"]
 
 # Labels of shape (n_samples,), and the probability of each.
 Answers = tuple[NDArray[Any], Array]
@@ -43,7 +43,9 @@ def answers(classifier: Any, X: Any) -> Answers:
     ValueError
         If ``predict`` gives labels that are not among the classes.
     """
-    classifier, X = _before_rejection(classifier, X)
+    classifier, X = reject_option_of(classifier, X)
+    if hasattr(classifier, "reject_label_"):
+        classifier = classifier.estimator_
     predicted = np.asarray(classifier.predict(X))
     proba = np.asarray(classifier.predict_proba(X), dtype=np.float64)
     return predicted, confidence_of(predicted, proba, np.asarray(classifier.classes_))
@@ -82,14 +84,25 @@ def confidence_of(predicted: NDArray[Any], proba: Array, classes: NDArray[Any]) 
     return np.asarray(proba[np.arange(len(proba)), column])
 
 
-def _before_rejection(classifier: Any, X: Any) -> tuple[Any, Any]:
-    """The classifier inside a reject option, and X as it reaches that classifier.
+def reject_option_of(classifier: Any, X: Any) -> tuple[Any, Any]:
+    """The reject option inside a pipeline or a search, and X as it reaches it.
 
-    The reject option may stand alone, or be the last step of a pipeline, or be what a search found. Any
-    other classifier is returned as it is.
+    Parameters
+    ----------
+    classifier : classifier
+        Fitted.
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Points to answer.
+
+    Returns
+    -------
+    classifier
+        The reject option, where there is one; any other classifier is returned as it is.
+    X : array or sparse matrix
+        The points, transformed by the steps of the pipeline before it.
     """
     if isinstance(classifier, BaseSearchCV):
-        return _before_rejection(classifier.best_estimator_, X)
+        return reject_option_of(classifier.best_estimator_, X)
     if isinstance(classifier, Pipeline) and hasattr(classifier[-1], "reject_label_"):
-        return classifier[-1].estimator_, classifier[:-1].transform(X)
-    return (classifier.estimator_ if hasattr(classifier, "reject_label_") else classifier), X
+        return classifier[-1], classifier[:-1].transform(X)
+    return classifier, X

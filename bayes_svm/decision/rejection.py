@@ -7,16 +7,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from bayes_svm.decision.answers import Answers, answers
-from bayes_svm.decision.labels import default_reject_label, labels_with_rejection
-from bayes_svm.decision.unseen import fit_and_answer
-from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, guaranteed_threshold, risk_coverage_curve
+from bayes_svm.decision.answers import Answers
+from bayes_svm.decision.guarantee import NOTHING_ACCEPTED, guarantee_of_sets, guarantee_of_threshold
+from bayes_svm.decision.labels import default_reject_label
+from bayes_svm.decision.predictions import RULES, RejectingPredictions
+from bayes_svm.decision.risk import (
+    out_of_reach,
+    plain_threshold,
+    rounded_up,
+    shown_threshold,
+    smallest_plain,
+    smallest_shown,
+)
+from bayes_svm.decision.unseen import UnseenAnswers, fit_and_answer
+from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
 from bayes_svm.utils.checks import checked_labels, checked_weights
 from bayes_svm.utils.metaestimators import check_instance, fit_parameters
 from bayes_svm.utils.scikit_learn import (
@@ -29,42 +39,59 @@ from bayes_svm.utils.scikit_learn import (
     routing_enabled,
 )
 from bayes_svm.utils.types import Array, Mask
+from bayes_svm.utils.warn import warn
 
 __all__ = ["RejectOptionClassifier"]
 
-# The parameters that set the threshold, of which at most one is given.
-RULES = ("threshold", "cost", "target_risk", "target_coverage")
 
-
-class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Classifier that rejects points whose answer is not probable enough, by Chow's rule.
+class RejectOptionClassifier(RejectingPredictions, MetaEstimatorMixin, BaseEstimator):
+    r"""Classifier that rejects points whose answer is not sure enough.
 
     .. math:: \hat y(x) = k \text{ if } p_k(x) \ge t, \text{ otherwise reject}
 
-    Here k is what the estimator predicts: its most probable class, unless it has class weights. Give one
-    of ``threshold``, ``cost``, ``target_risk`` and ``target_coverage``. If none is given, no point is
-    rejected.
+    This is Chow's rule. Here k is what the estimator predicts: its most probable class, unless it has class
+    weights. With ``guarantee="conformal"`` the rule is another: a point is answered if its conformal set is
+    a single label, and the answer is this label.
+
+    Give one of ``threshold``, ``cost``, ``target_risk`` and ``target_coverage``. If none is given, no point
+    is rejected.
 
     Parameters
     ----------
     estimator : classifier
-        Any classifier with ``predict_proba``.
+        Any classifier with ``predict_proba``; for ``guarantee="conformal"`` one with ``predict_set``.
     threshold : float in [0, 1], optional
         The threshold t itself.
     cost : float in (0, 1), optional
         Cost of a rejection if an error costs 1: ``t = 1 - cost``.
     target_risk : float in (0, 1), optional
-        Largest share of errors wanted among the accepted points.
+        Largest risk wanted; ``guarantee`` says of what.
     target_coverage : float in (0, 1], optional
         Smallest share of points to accept.
-    confidence : float in (0, 1), default=0.95
-        For ``target_risk``: the probability, over the held-out data, that the risk of the fitted
-        classifier is below the target.
+    guarantee : {None, "conformal", "risk"}, default=None
+        What is promised of ``target_risk``.
+
+        * None: nothing. The threshold is the lowest at which the share of errors among the accepted points
+          was measured to be at most the target. On new points it is often larger.
+        * "risk": the share of errors among the accepted points is at most the target, with probability
+          ``confidence`` over the draws of the data. Thresholds are tested in a fixed order, from strict to
+          lax, up to the first that fails. On held-out data this is exact, if the share of errors passes
+          the target only once as more points are accepted. With left-out or cross-validated probabilities
+          it is an approximation: they are not independent, and not those of the one classifier that is
+          used.
+        * "conformal": the probability that a point is accepted and answered wrongly is at most the
+          target, if the sets of the estimator hold the true label with probability ``1 - target_risk``.
+          No data are held out. It holds per class if that is so of the sets, as with
+          ``ConformalSVC(class_conditional=True)``. Among the accepted points the share of errors is bounded
+          by the target divided by the share accepted.
+    confidence : float in (0, 1), default=0.9
+        For ``guarantee="risk"``: the probability that the promise is kept.
     reject_label : label, optional
         What ``predict`` returns for a rejected point, of the type of y. The default is "reject" for
         strings. For numbers it is -1, or the smallest label minus 1 if there are negative labels.
     cv : None, "prefit", float, int, splitter or iterable of splits, default=None
-        The data on which the threshold is chosen, and coverage and risk are measured.
+        The data on which the threshold is chosen, and coverage and risk are measured. With
+        ``guarantee="conformal"`` there are no such data: None, or "prefit" for a fitted estimator.
 
         * None: the estimator's left-out probabilities, if it has ``left_out_proba_`` as
           :class:`~bayes_svm.BayesSVC` has. Then no data are held out, and there is one fit. For other
@@ -87,20 +114,19 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     classes_ : array of shape (n_classes,)
         The classes, without the reject label.
     threshold_ : float
-        Points with a smaller probability of their predicted class are rejected.
+        Points with a smaller probability of their predicted class are rejected; infinite if
+        ``target_risk`` cannot be shown, and absent with ``guarantee="conformal"``.
+    guarantee_ : str
+        What is promised, in words.
     reject_label_ : label or None
         What ``predict`` returns for a rejected point; None if no rule is given.
     fitted_on_ : {"left-out", "held-out", "cross-validation", "nothing"}
         The data on which the threshold was chosen, and coverage and risk were measured.
-    guaranteed_ : bool
-        Whether the target risk is guaranteed, which it only is on held-out data. With left-out or
-        cross-validated probabilities the target is a heuristic: these probabilities are not
-        independent, and they are not those of the one classifier that is used.
     coverage_ : float
         Weighted share of points accepted. Absent if ``fitted_on_`` is "nothing".
     selective_risk_ : float
-        Weighted share of errors among the accepted points: the risk measured, not its upper bound.
-        Absent if ``fitted_on_`` is "nothing".
+        Weighted share of errors among the accepted points: the risk measured, not its upper bound. NaN if
+        no point is accepted, absent if ``fitted_on_`` is "nothing".
     risk_coverage_ : RiskCoverageCurve
         Coverage and risk at every threshold. Absent if ``fitted_on_`` is "nothing".
     n_features_in_ : int
@@ -111,14 +137,14 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     Notes
     -----
     ``score`` counts a rejection as an error. The scorers in :mod:`bayes_svm.decision.scorers` measure
-    coverage, selective risk and the area under the risk-coverage curve. Points of equal confidence are
-    accepted or rejected together.
+    coverage, selective accuracy and risk, and the area under the risk-coverage curve. Points of equal
+    confidence are accepted or rejected together.
 
     References
     ----------
     Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on Information
-    Theory 16(1), 1970. Geifman and El-Yaniv, "Selective classification for deep neural
-    networks", NeurIPS 2017.
+    Theory 16(1), 1970. Angelopoulos et al., "Learn then test: calibrating predictive algorithms to
+    achieve risk control", 2021.
 
     Examples
     --------
@@ -126,11 +152,14 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     >>> from sklearn.preprocessing import scale
     >>> from bayes_svm import BayesSVC, RejectOptionClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = RejectOptionClassifier(BayesSVC(), target_coverage=0.9).fit(scale(X), y)
+    >>> model = RejectOptionClassifier(BayesSVC(), target_risk=0.02, guarantee="risk").fit(scale(X), y)
     >>> round(model.coverage_, 3), round(model.selective_risk_, 3), model.fitted_on_
-    (0.902, 0.008, 'left-out')
-    >>> sorted(set(model.predict(scale(X)).tolist()))
-    [-1, 0, 1]
+    (0.967, 0.011, 'left-out')
+    >>> model.confusion_matrix(scale(X), y)
+    array([[205,   5,   2],
+           [  0, 351,   6]])
+    >>> model.review_queue(scale(X))["reason"].iloc[0]
+    'the probability of the answer, 0.5509, is below 0.6949, the threshold for target_risk=0.02'
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -139,6 +168,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         "cost": [Interval(Real, 0.0, 1.0, closed="neither"), None],
         "target_risk": [Interval(Real, 0.0, 1.0, closed="neither"), None],
         "target_coverage": [Interval(Real, 0.0, 1.0, closed="right"), None],
+        "guarantee": [StrOptions({"conformal", "risk"}), None],
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither")],
         "reject_label": "no_validation",
         "cv": [
@@ -157,7 +187,8 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         cost: float | None = None,
         target_risk: float | None = None,
         target_coverage: float | None = None,
-        confidence: float = 0.95,
+        guarantee: str | None = None,
+        confidence: float = 0.9,
         reject_label: Any = None,
         cv: Any = None,
         random_state: Any = None,
@@ -167,6 +198,7 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.cost = cost
         self.target_risk = target_risk
         self.target_coverage = target_coverage
+        self.guarantee = guarantee
         self.confidence = confidence
         self.reject_label = reject_label
         self.cv = cv
@@ -204,9 +236,15 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Raises
         ------
         ValueError
-            If more than one rule is given; if the target cannot be reached; if the reject label is one
-            of the classes or not of the type of y; or if the weights differ and ``target_risk`` is
-            given, whose test counts points.
+            If more than one rule is given; if ``guarantee`` has no ``target_risk``; if the estimator lacks
+            ``predict_proba`` or ``predict_set``; if the reject label is one of the classes or not of the
+            type of y; or if the weights differ and ``guarantee="risk"``, whose tests count points.
+
+        Warns
+        -----
+        UserWarning
+            If ``target_risk`` cannot be shown. Then every point is rejected, and the warning names the
+            smallest risk that can be shown.
         """
         self._check_rules()
         labels = checked_labels(y)
@@ -214,74 +252,18 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         weight = np.ones(num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
-        found = fit_and_answer(
-            self.estimator,
-            X,
-            labels,
-            self._routed(sample_weight, params),
-            cv=self.cv,
-            random_state=self.random_state,
-            required=self.target_risk is not None or self.target_coverage is not None,
-        )
+        found = self._fitted(X, labels, self._routed(sample_weight, params))
         self.estimator_, self.fitted_on_ = found.estimator, found.source
         self.classes_ = self.estimator_.classes_
         self.reject_label_ = self._checked_reject_label()
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self._choose(found.answers, labels[found.rows], weight[found.rows])
+        if self.guarantee == "conformal":
+            self._promise_of_sets(len(labels))
+        else:
+            self._choose(found.answers, labels[found.rows], weight[found.rows])
         return self
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict classes, or the reject label for rejected points.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Points to predict.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            What the estimator predicts, or the reject label.
-        """
-        check_is_fitted(self)
-        predicted, confidence = answers(self.estimator_, X)
-        if self.reject_label_ is None:
-            return predicted
-        return labels_with_rejection(predicted, confidence < self.threshold_, self.reject_label_)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, for rejected points too.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Points to predict.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            Probabilities by the estimator.
-        """
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_proba(X))
-
-    def rejected(self, X: Any) -> Mask:
-        """Whether each point is rejected.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Points to predict.
-
-        Returns
-        -------
-        array of bool of shape (n_samples,)
-            True where the probability of the predicted class is below the threshold.
-        """
-        check_is_fitted(self)
-        return np.asarray(answers(self.estimator_, X)[1] < self.threshold_)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Where scikit-learn routes the metadata of ``fit``.
@@ -302,9 +284,20 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         given = [name for name in RULES if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError(f"Give only one of {', '.join(RULES)}: got {' and '.join(given)}.")
-        if not hasattr(self.estimator, "predict_proba"):
+        if self.guarantee is not None and self.target_risk is None:
+            raise ValueError(f"guarantee={self.guarantee!r} needs target_risk, the risk to promise.")
+        kind = type(self.estimator).__name__
+        if self.guarantee == "conformal":
+            if not hasattr(self.estimator, "predict_set"):
+                raise ValueError(
+                    f"{kind} has no predict_set, which guarantee='conformal' asks: wrap the machine in "
+                    "bayes_svm.ConformalSVC, with the steps of a pipeline inside."
+                )
+            if self.cv is not None and not isinstance(self.cv, str):
+                raise ValueError("guarantee='conformal' chooses nothing on other data: leave cv out.")
+        elif not hasattr(self.estimator, "predict_proba"):
             raise ValueError(
-                f"{type(self.estimator).__name__} has no predict_proba: rejection needs probabilities. "
+                f"{kind} has no predict_proba: rejection needs probabilities. "
                 "Use bayes_svm.BayesSVC, or wrap it in sklearn.calibration.CalibratedClassifierCV."
             )
 
@@ -318,23 +311,52 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             return params, {}
         return fit_parameters(self.estimator, sample_weight, params), {}
 
+    def _fitted(self, X: Any, y: NDArray[Any], routed: tuple[dict, dict]) -> UnseenAnswers:
+        """The fitted estimator and, unless its sets decide, its answers to points that it has not seen."""
+        if self.guarantee == "conformal":
+            if isinstance(self.cv, str):
+                check_is_fitted(self.estimator)
+            fitted = self.estimator if self.cv else clone(self.estimator).fit(X, y, **routed[0])
+            return UnseenAnswers(fitted, "nothing", None, np.arange(len(y)))
+        return fit_and_answer(
+            self.estimator,
+            X,
+            y,
+            routed,
+            cv=self.cv,
+            random_state=self.random_state,
+            required=self.target_risk is not None or self.target_coverage is not None,
+        )
+
     def _checked_reject_label(self) -> Any:
         """The reject label; None if no rule is given, as no point is rejected then."""
-        if all(getattr(self, name) is None for name in RULES):
+        if self._rule is None:
             return None
         return default_reject_label(self.classes_, self.reject_label)
 
+    def _promise_of_sets(self, n: int) -> None:
+        """Say what the sets promise, and warn if they cannot be single labels."""
+        target = float(self.target_risk or 0.0)
+        self.guarantee_ = guarantee_of_sets(self.estimator_, target)
+        if self.cv is None and target * (n + 1) < 1 - 1e-9:
+            warn(
+                f"target_risk={target:g} cannot be shown by conformal sets of {n} rows, and every point is "
+                "rejected, unless ties are broken at random. The smallest risk that can be shown is "
+                f"{rounded_up(1 / (n + 1)):g}: ask for a larger risk, or use more rows."
+            )
+
     def _choose(self, found: Answers | None, y: NDArray[Any], weight: Array) -> None:
         """Set the threshold, and measure coverage and risk if there are answers."""
-        self.guaranteed_ = False
+        self.guarantee_ = guarantee_of_threshold(
+            self.fitted_on_, self.target_risk, self.confidence if self.guarantee == "risk" else None
+        )
         if found is None:
             self.threshold_ = self._given_threshold()
             return
         predicted, confidence = found
         curve = risk_coverage_curve(y, predicted, confidence, sample_weight=weight)
         if self.target_risk is not None:
-            self.threshold_ = self._for_risk(predicted != y, confidence, weight)
-            self.guaranteed_ = self.fitted_on_ == "held-out"
+            self.threshold_ = self._for_risk(curve, predicted != y, confidence, weight)
         elif self.target_coverage is not None:
             # The tolerance is for rounding in the sums of the weights.
             enough = curve.coverage >= self.target_coverage * (1 - 1e-12)
@@ -349,20 +371,22 @@ class RejectOptionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             return 1.0 - float(self.cost)
         return 0.0 if self.threshold is None else float(self.threshold)
 
-    def _for_risk(self, wrong: Mask, confidence: Array, weight: Array) -> float:
-        """Threshold at which the test of the risk passes; only points with a weight above 0 count."""
-        used = weight > 0
-        if np.ptp(weight[used]) > 0:
-            raise ValueError(
-                "target_risk counts points, but their weights in sample_weight differ. Use threshold= or "
-                "target_coverage=, or repeat the points."
-            )
-        found = guaranteed_threshold(
-            wrong[used], confidence[used], float(self.target_risk or 0.0), 1 - self.confidence
-        )
-        if found is None:
-            raise ValueError(
-                f"target_risk={self.target_risk} cannot be shown at confidence={self.confidence} with "
-                f"{int(used.sum())} points: raise target_risk, or give more data to choose the threshold on."
-            )
-        return found
+    def _for_risk(self, curve: RiskCoverageCurve, wrong: Mask, confidence: Array, weight: Array) -> float:
+        """Threshold for the target risk; infinity, with a warning, if there is none."""
+        target, used = float(self.target_risk or 0.0), weight > 0
+        if self.guarantee is None:
+            found, sure = plain_threshold(curve, target), None
+        else:
+            if np.ptp(weight[used]) > 0:
+                raise ValueError(
+                    "guarantee='risk' counts points, but their weights in sample_weight differ. Leave "
+                    "guarantee out, use target_coverage=, or repeat the points."
+                )
+            wrong, confidence, sure = wrong[used], confidence[used], float(self.confidence)
+            found = shown_threshold(wrong, confidence, target, sure)
+        if found is not None:
+            return found
+        self.guarantee_ = NOTHING_ACCEPTED
+        least = smallest_plain(curve) if sure is None else smallest_shown(wrong, confidence, target, sure)
+        warn(f"{out_of_reach(target, least, sure, int(used.sum()))} Every point is rejected.")
+        return np.inf

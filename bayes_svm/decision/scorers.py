@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import column_or_1d
 
-from bayes_svm.decision.answers import answers
+from bayes_svm.decision.answers import answers, reject_option_of
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
+from bayes_svm.utils.checks import checked_weights
 
-__all__ = ["coverage_scorer", "neg_area_risk_coverage_scorer", "neg_selective_risk_scorer"]
+__all__ = [
+    "coverage_scorer",
+    "neg_area_risk_coverage_scorer",
+    "neg_selective_risk_scorer",
+    "selective_accuracy_scorer",
+]
 
 
 def coverage_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -31,7 +39,7 @@ def coverage_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLi
     float
         The coverage, from 0 to 1.
     """
-    return _curve(estimator, X, y, sample_weight).at(estimator.threshold_)[0]
+    return _accepted_and_right(estimator, X, y, sample_weight)[0]
 
 
 def neg_selective_risk_scorer(
@@ -55,8 +63,48 @@ def neg_selective_risk_scorer(
     float
         Minus the selective risk, from -1 to 0: greater is better.
     """
-    coverage, risk = _curve(estimator, X, y, sample_weight).at(estimator.threshold_)
-    return -risk if coverage > 0 else 0.0
+    accepted, right = _accepted_and_right(estimator, X, y, sample_weight)
+    return right / accepted - 1.0 if accepted > 0 else 0.0
+
+
+def selective_accuracy_scorer(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Selective accuracy: the share of right answers among the accepted points, 0 if there are none.
+
+    A model that accepts little scores high: look at :func:`coverage_scorer` too.
+
+    Parameters
+    ----------
+    estimator : RejectOptionClassifier
+        Fitted.
+    X : array of shape (n_samples, n_features)
+        Test points.
+    y : array of shape (n_samples,)
+        Their labels.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        The selective accuracy, from 0 to 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from bayes_svm import RejectOptionClassifier
+    >>> from bayes_svm.decision import selective_accuracy_scorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RejectOptionClassifier(LogisticRegression(C=0.1), threshold=0.8)
+    >>> scores = cross_val_score(model, X, y, scoring=selective_accuracy_scorer)
+    >>> bool((scores > 0.9).all())
+    True
+    """
+    accepted, right = _accepted_and_right(estimator, X, y, sample_weight)
+    return right / accepted if accepted > 0 else 0.0
 
 
 def neg_area_risk_coverage_scorer(
@@ -92,6 +140,20 @@ def neg_area_risk_coverage_scorer(
     True
     """
     return -_curve(estimator, X, y, sample_weight).area
+
+
+def _accepted_and_right(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[float, float]:
+    """Weighted shares of all points that are accepted, and that are accepted and answered rightly."""
+    weight = checked_weights(sample_weight, X)
+    option, _ = reject_option_of(estimator, X)
+    predicted = estimator.predict(X)
+    accepted = np.ones(len(predicted), dtype=bool)
+    if option.reject_label_ is not None:
+        accepted = predicted != option.reject_label_
+    right = accepted & (predicted == column_or_1d(y))
+    return float(weight @ accepted / weight.sum()), float(weight @ right / weight.sum())
 
 
 def _curve(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> RiskCoverageCurve:

@@ -1,19 +1,17 @@
-"""Risk among the accepted points against their share, and thresholds that keep the risk below a target."""
+"""Risk among the accepted points against their share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, log2
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import beta
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from bayes_svm.utils.checks import checked_weights
-from bayes_svm.utils.types import Array, Mask
+from bayes_svm.utils.types import Array
 
-__all__ = ["RiskCoverageCurve", "guaranteed_threshold", "risk_coverage_curve", "risk_upper_bound"]
+__all__ = ["RiskCoverageCurve", "risk_coverage_curve"]
 
 
 @dataclass(frozen=True)
@@ -105,76 +103,3 @@ def risk_coverage_curve(
     mass = np.cumsum(np.bincount(place, weights=weight[kept]))
     wrong = np.cumsum(np.bincount(place, weights=(weight * (y_true != y_pred))[kept]))
     return RiskCoverageCurve(-thresholds, mass / mass[-1], wrong / mass)
-
-
-def risk_upper_bound(errors: ArrayLike, n: ArrayLike, delta: float) -> Array:
-    r"""Upper bound of the risk after some errors on n points, which holds with probability ``1 - delta``.
-
-    .. math:: \max \{ r : \Pr[\mathrm{Bin}(n, r) \le \mathrm{errors}] \ge \delta \}
-
-    This is the exact, one-sided binomial bound.
-
-    Parameters
-    ----------
-    errors : int, or array of int
-        Number of errors.
-    n : int, or array of int
-        Number of points.
-    delta : float
-        Probability that the bound fails.
-
-    Returns
-    -------
-    array
-        The bounds; 1 where every point is an error.
-    """
-    errors, n = np.asarray(errors, dtype=float), np.asarray(n, dtype=float)
-    bound = beta.ppf(1 - delta, errors + 1, np.maximum(n - errors, 1.0))
-    return np.where(errors < n, bound, 1.0)
-
-
-def guaranteed_threshold(wrong: Mask, confidence: Array, target_risk: float, delta: float) -> float | None:
-    """Threshold with large coverage whose risk is below the target with probability ``1 - delta``.
-
-    The search is binary, over the distinct confidences. Each step tests one threshold at level
-    ``delta / n_steps``, so that by the union bound all tests hold together. Which thresholds are
-    tested depends on the earlier tests. The bound covers that too if the risk does not fall as the
-    coverage rises.
-
-    Parameters
-    ----------
-    wrong : array of bool of shape (n_samples,)
-        Whether each prediction is wrong. For the guarantee, nothing may have been fitted on these
-        points.
-    confidence : array of shape (n_samples,)
-        How sure each prediction is.
-    target_risk : float
-        Largest risk wanted among the accepted points.
-    delta : float
-        Probability that the risk is above the target all the same.
-
-    Returns
-    -------
-    float or None
-        Smallest confidence to accept; None if no threshold passes.
-
-    References
-    ----------
-    Geifman and El-Yaniv, "Selective classification for deep neural networks", NeurIPS 2017,
-    algorithm 1.
-    """
-    thresholds, place = np.unique(-confidence, return_inverse=True)
-    accepted = np.cumsum(np.bincount(place))
-    errors = np.cumsum(np.bincount(place, weights=wrong))
-    level = delta / ceil(log2(len(wrong) + 1))
-    # So few points pass no test even without an error; testing them would lead the search away from
-    # larger coverages, which may pass.
-    fewest = np.log(level) / np.log1p(-target_risk)
-    low, high, found = int(np.searchsorted(accepted, fewest)), len(thresholds) - 1, None
-    while low <= high:
-        middle = (low + high) // 2
-        if risk_upper_bound(errors[middle], accepted[middle], level) <= target_risk:
-            found, low = float(-thresholds[middle]), middle + 1
-        else:
-            high = middle - 1
-    return found

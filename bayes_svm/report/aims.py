@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayes_svm.decision import choose_threshold
-from bayes_svm.metrics.risk_coverage import guaranteed_threshold
+from bayes_svm.decision.risk import shown_threshold, smallest_shown
 
 from .errors import InputError
 from .text import one_line
@@ -18,7 +18,7 @@ from .text import one_line
 __all__ = ["Aims", "Decision", "Rejection", "check_aims", "decision_for", "rejection_for"]
 
 # Probability with which a rejection keeps the risk below its target, were the data held out.
-CONFIDENCE = 0.95
+CONFIDENCE = 0.9
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def decision_for(
 def rejection_for(aims: Aims, confidence: np.ndarray, wrong: np.ndarray) -> Rejection | None:
     """Choose the confidence from which on rows are answered.
 
-    It is chosen as on held-out data, where the risk would be below the aim with a probability of 95 %.
+    It is chosen as on held-out data, where the risk would be below the aim with a probability of 90 %.
     On left-out probabilities this is no guarantee.
 
     Parameters
@@ -199,8 +199,13 @@ def rejection_for(aims: Aims, confidence: np.ndarray, wrong: np.ndarray) -> Reje
     """
     if aims.max_risk is None:
         return None
-    threshold = guaranteed_threshold(wrong, confidence, aims.max_risk, 1.0 - CONFIDENCE)
+    threshold = shown_threshold(wrong, confidence, aims.max_risk, CONFIDENCE)
     if threshold is None:
-        return Rejection(aims.max_risk, f"{len(wrong)} rows cannot show it: ask for less")
+        least = smallest_shown(wrong, confidence, aims.max_risk, CONFIDENCE)
+        shown = (
+            "cannot show any" if least >= 1 else f"can show {100 * least:g} % at best: ask for a larger risk"
+        )
+        return Rejection(aims.max_risk, f"{len(wrong)} rows {shown}")
     kept = confidence >= threshold
+    threshold = float(confidence[kept].min())
     return Rejection(aims.max_risk, None, threshold, float(kept.mean()), float(wrong[kept].mean()))

@@ -54,7 +54,7 @@ KEYS = {
     "decision": "the threshold for --precision, --recall or --cost, and its decisions on the left-out rows; "
     "null if not asked for; `reason` says why there is no threshold",
     "rejection": "the confidence from which on rows are answered, so that the error stays below --max-risk. "
-    "It is chosen as on held-out data, at 95 %; on left-out probabilities this is no guarantee; null if not "
+    "It is chosen as on held-out data, at 90 %; on left-out probabilities this is no guarantee; null if not "
     "asked for",
     "surprising": "the rows whose own labels are least probable when they are left out: `row` counts data "
     "rows from 1 (without the header), `probability` is that of their own label, `interval` is the lower and "

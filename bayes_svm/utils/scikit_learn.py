@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -38,6 +39,7 @@ __all__ = [
     "num_samples",
     "ovr_decision_function",
     "routing_enabled",
+    "safe_indexing",
     "safe_split",
     "validate_parameter_constraints",
     "validate_params",

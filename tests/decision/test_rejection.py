@@ -1,9 +1,12 @@
 """The reject option."""
 
+import re
+
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
@@ -11,8 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from _data import flipped
-from bayes_svm import BayesSVC, RejectOptionClassifier
+from _data import flipped, three_classes
+from bayes_svm import BayesSVC, ConformalSVC, RejectOptionClassifier
+from bayes_svm.decision import coverage_scorer
 
 X, Y = flipped()
 
@@ -56,7 +60,10 @@ def test_target_coverage_is_met_as_closely_as_ties_allow():
     ("options", "message"),
     [
         ({"threshold": 0.5, "cost": 0.2}, "got threshold and cost"),
-        ({"target_risk": 0.001}, "cannot be shown"),
+        ({"guarantee": "risk"}, "guarantee='risk' needs target_risk"),
+        ({"guarantee": "risk", "cost": 0.1}, "needs target_risk"),
+        ({"guarantee": "conformal", "target_risk": 0.1}, "LogisticRegression has no predict_set"),
+        ({"guarantee": "certain", "target_risk": 0.1}, "guarantee"),
         ({"threshold": 1.5}, "threshold"),
         ({"target_coverage": 0.0}, "target_coverage"),
         ({"target_coverage": 0.5, "cv": [(np.arange(50), np.arange(50, 100))]}, "predict every point"),
@@ -78,11 +85,128 @@ def test_weights_count_and_are_refused_where_they_break_the_guarantee():
     accepted = model.estimator_.left_out_proba_.max(axis=1) >= model.threshold_
     assert model.coverage_ == pytest.approx(np.average(accepted, weights=weight))
     with pytest.raises(ValueError, match="counts points"):
-        RejectOptionClassifier(LogisticRegression(), target_risk=0.2).fit(X, Y, sample_weight=weight)
+        RejectOptionClassifier(LogisticRegression(), target_risk=0.2, guarantee="risk").fit(
+            X, Y, sample_weight=weight
+        )
+    plain = RejectOptionClassifier(BayesSVC(C=0.1), target_risk=0.05).fit(X, Y, sample_weight=weight)
+    assert 0 < plain.selective_risk_ <= 0.05
     with pytest.raises(ValueError, match="takes no sample_weight"):
         RejectOptionClassifier(make_pipeline(StandardScaler(), LogisticRegression())).fit(
             X, Y, sample_weight=weight
         )
+
+
+def test_the_plain_threshold_accepts_all_that_the_measured_risk_allows():
+    model = RejectOptionClassifier(BayesSVC(C=0.1), target_risk=0.05).fit(X, Y)
+    curve = model.risk_coverage_
+    assert model.selective_risk_ <= 0.05
+    assert (curve.risk[curve.coverage > model.coverage_] > 0.05).all()
+    assert model.guarantee_.startswith("Nothing is promised")
+
+
+@pytest.mark.parametrize(
+    ("cv", "target", "source", "word"),
+    [
+        (None, 0.1, "left-out", "probability about 0.8"),
+        (0.4, 0.15, "held-out", "probability 0.8"),
+        (3, 0.1, "cross-validation", "probability about 0.8"),
+    ],
+)
+def test_the_tested_threshold_says_what_it_promises(cv, target, source, word):
+    plain = RejectOptionClassifier(BayesSVC(C=0.1), target_risk=target, cv=cv)
+    model = clone(plain).set_params(guarantee="risk", confidence=0.8).fit(X, Y)
+    assert model.fitted_on_ == source
+    assert word in model.guarantee_
+    assert 0 < model.coverage_ < plain.fit(X, Y).coverage_
+    assert model.selective_risk_ < target
+
+
+@pytest.mark.parametrize("guarantee", [None, "risk"])
+def test_what_cannot_be_shown_is_rejected_with_a_risk_that_can(guarantee):
+    fitted, Z = LogisticRegression().fit(X, Y), X[:120]
+    # The surest answer is wrong, and every fourth.
+    order = np.argsort(-fitted.predict_proba(Z).max(axis=1))
+    labels = fitted.predict(Z)
+    labels[order[::4]] = 1 - labels[order[::4]]
+    model = RejectOptionClassifier(fitted, target_risk=0.001, guarantee=guarantee, cv="prefit")
+    with pytest.warns(UserWarning, match="Ask for a larger risk") as caught:
+        model.fit(Z, labels)
+    assert model.rejected(Z).all()
+    assert (model.predict(Z) == -1).all()
+    assert model.coverage_ == 0.0
+    assert model.guarantee_.startswith("No point is accepted")
+    assert "no threshold shows target_risk=0.001" in model.review_queue(Z).reason[0]
+    least = float(re.search(r"smallest risk that can be shown is (\d\.\d+)\.", str(caught[0].message))[1])
+    assert model.set_params(target_risk=least).fit(Z, labels).coverage_ > 0
+
+
+class Sets(ClassifierMixin, BaseEstimator):
+    """Sets of the labels that are near enough: none, one or several."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.means_ = np.array([X[y == label].mean(axis=0) for label in self.classes_])
+        return self
+
+    def _distances(self, X):
+        return np.linalg.norm(X[:, None] - self.means_, axis=2)
+
+    def predict(self, X):
+        return self.classes_[self._distances(X).argmin(axis=1)]
+
+    def predict_set(self, X, confidence_level=0.9):
+        return self._distances(X) < 1.3 * confidence_level
+
+
+class PromisingSets(Sets):
+    guarantee_ = "The sets are a stand-in."
+
+
+@pytest.mark.parametrize("names", [np.arange(3), np.array(["c", "a", "b"])])
+@pytest.mark.parametrize("prefit", [False, True])
+def test_sets_of_one_label_are_answers(names, prefit):
+    Z, y = three_classes(90)
+    y = names[y]
+    sets = PromisingSets().fit(Z, y) if prefit else PromisingSets()
+    model = RejectOptionClassifier(
+        sets, target_risk=0.05, guarantee="conformal", cv="prefit" if prefit else None
+    ).fit(Z, y)
+    assert (model.estimator_ is sets) == prefit
+    expected = model.estimator_.predict_set(Z, confidence_level=0.95)
+    predicted, one = model.predict(Z), expected.sum(axis=1) == 1
+    assert set(expected.sum(axis=1)) >= {0, 1, 2}
+    np.testing.assert_array_equal(model.rejected(Z), ~one)
+    np.testing.assert_array_equal(predicted[one], model.classes_[expected[one].argmax(axis=1)])
+    assert set(predicted[~one]) == {model.reject_label_}
+    assert "confidence_level=0.95" in model.guarantee_
+    assert "The sets are a stand-in." in model.guarantee_
+    assert not hasattr(model, "predict_proba")
+    assert model.fitted_on_ == "nothing"
+    assert not hasattr(model, "threshold_")
+    assert 0 < coverage_scorer(model, Z, y) == pytest.approx(one.mean())
+
+
+def test_what_conformal_sets_need():
+    Z, y = three_classes(90)
+    with pytest.raises(ValueError, match="leave cv out"):
+        RejectOptionClassifier(Sets(), target_risk=0.05, guarantee="conformal", cv=3).fit(Z, y)
+    with pytest.raises(NotFittedError):
+        RejectOptionClassifier(Sets(), target_risk=0.05, guarantee="conformal", cv="prefit").fit(Z, y)
+    with pytest.warns(UserWarning, match=r"smallest risk that can be shown is 0\.011: ask for a larger risk"):
+        model = RejectOptionClassifier(Sets(), target_risk=0.01, guarantee="conformal").fit(Z, y)
+    assert "stand-in" not in model.guarantee_
+
+
+def test_conformal_svc_keeps_its_word():
+    Z, y = flipped(1200)
+    sets = ConformalSVC(SVC(gamma=0.05), class_conditional=True)
+    model = RejectOptionClassifier(sets, target_risk=0.1, guarantee="conformal").fit(Z[:300], y[:300])
+    table = model.confusion_matrix(Z[300:], y[300:])
+    wrong = (table[:, :-1].sum(axis=1) - table.diagonal()) / table.sum(axis=1)
+    assert 0.3 < table[:, :-1].sum() / table.sum() < 0.95
+    assert (wrong > 0).all()
+    assert (wrong < 0.2).all()
+    assert "within each class" in model.guarantee_
 
 
 def test_metadata_is_routed():

@@ -10,7 +10,12 @@ from sklearn.preprocessing import StandardScaler
 
 from _data import flipped
 from bayes_svm import BayesSVC, RejectOptionClassifier
-from bayes_svm.decision import coverage_scorer, neg_area_risk_coverage_scorer, neg_selective_risk_scorer
+from bayes_svm.decision import (
+    coverage_scorer,
+    neg_area_risk_coverage_scorer,
+    neg_selective_risk_scorer,
+    selective_accuracy_scorer,
+)
 
 X, Y = flipped()
 
@@ -21,6 +26,7 @@ def test_scorers_in_model_selection():
         "coverage": coverage_scorer,
         "risk": neg_selective_risk_scorer,
         "area": neg_area_risk_coverage_scorer,
+        "accuracy": selective_accuracy_scorer,
     }
     found = cross_validate(model, X, Y, scoring=scoring, cv=3, return_estimator=True, return_indices=True)
     for k, fitted in enumerate(found["estimator"]):
@@ -29,11 +35,25 @@ def test_scorers_in_model_selection():
         assert found["test_coverage"][k] == pytest.approx(accepted.mean())
         errors = fitted.predict(X[test])[accepted] != Y[test][accepted]
         assert found["test_risk"][k] == pytest.approx(-errors.mean())
+        assert found["test_accuracy"][k] == pytest.approx(1 - errors.mean())
         assert -0.5 < found["test_area"][k] <= 0
     search = GridSearchCV(model, {"threshold": [0.6, 0.9]}, scoring=neg_selective_risk_scorer).fit(X, Y)
     assert search.best_params_["threshold"] == 0.9
     nothing = RejectOptionClassifier(LogisticRegression(), threshold=1.0).fit(X, Y)
     assert neg_selective_risk_scorer(nothing, X, Y) == 0.0 == coverage_scorer(nothing, X, Y)
+    assert selective_accuracy_scorer(nothing, X, Y) == 0.0
+
+
+def test_scorers_of_weighted_points_and_of_no_rejection():
+    weight = np.arange(len(Y)) % 3
+    model = RejectOptionClassifier(LogisticRegression(), threshold=0.8).fit(X, Y)
+    kept, right = ~model.rejected(X), model.predict(X) == Y
+    assert coverage_scorer(model, X, Y, weight) == pytest.approx(np.average(kept, weights=weight))
+    accuracy = np.average(right[kept], weights=weight[kept])
+    assert selective_accuracy_scorer(model, X, Y, weight) == pytest.approx(accuracy)
+    every = RejectOptionClassifier(LogisticRegression()).fit(X, Y)
+    assert coverage_scorer(every, X, Y) == 1.0
+    assert selective_accuracy_scorer(every, X, Y) == pytest.approx(every.score(X, Y))
 
 
 def test_scorers_find_the_answers_in_pipelines_and_searches():
@@ -46,3 +66,4 @@ def test_scorers_find_the_answers_in_pipelines_and_searches():
         assert neg_area_risk_coverage_scorer(inside.fit(X, labels), X, labels) == pytest.approx(area)
     search = GridSearchCV(inside, {"rejectoptionclassifier__target_coverage": [0.6]}, cv=3).fit(X, y)
     assert neg_area_risk_coverage_scorer(search, X, y) == pytest.approx(area)
+    assert coverage_scorer(search, X, y) == pytest.approx(np.mean(search.predict(X) != -1))

@@ -1,5 +1,6 @@
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -47,7 +48,18 @@ def test_what_cannot_be_reached_has_a_reason():
     found = decision_for(Aims(precision=0.99), LABELS, CLASSES, PROBABILITY[:, ::-1])
     assert "precision" in found.reason
     assert math.isnan(found.threshold)
-    assert "ask for less" in rejection_for(Aims(max_risk=0.001), P, ~LABELS).reason
+
+
+def test_a_risk_that_cannot_be_shown_is_answered_by_one_that_can():
+    confidence, wrong = PROBABILITY.max(axis=1), (P > 0.5) != LABELS
+    found = rejection_for(Aims(max_risk=0.001), confidence, wrong)
+    assert math.isnan(found.threshold)
+    least = (
+        float(re.search(r"200 rows can show (.*) % at best: ask for a larger risk", found.reason)[1]) / 100
+    )
+    assert rejection_for(Aims(max_risk=least), confidence, wrong).reason is None
+    nothing = rejection_for(Aims(max_risk=0.5), P, np.ones(200, dtype=bool))
+    assert nothing.reason == "200 rows cannot show any"
 
 
 def test_rows_are_left_to_a_person_until_the_risk_is_low():

@@ -1,0 +1,70 @@
+"""What a reject option promises, in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["NOTHING_ACCEPTED", "guarantee_of_sets", "guarantee_of_threshold"]
+
+NOTHING_ACCEPTED = "No point is accepted, because the target risk cannot be shown."
+
+
+def guarantee_of_sets(estimator: Any, target_risk: float) -> str:
+    """What is promised of the points whose conformal set is one label.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted, with ``predict_set``. Its own ``guarantee_``, a sentence, is repeated.
+    target_risk : float in (0, 1)
+        The complement of the sets' level.
+
+    Returns
+    -------
+    str
+        The promise.
+    """
+    own = getattr(estimator, "guarantee_", None)
+    return (
+        "A new point is accepted and answered wrongly at most as often as its set at "
+        f"confidence_level={1 - target_risk:.6g} misses the true label. "
+        + ("" if own is None else f"{own} ")
+        + "Among the accepted points the share of errors can be larger: at most this, divided by the share "
+        "of points accepted."
+    )
+
+
+def guarantee_of_threshold(source: str, target_risk: float | None, confidence: float | None) -> str:
+    """What is promised of the points above a threshold.
+
+    Parameters
+    ----------
+    source : {"left-out", "held-out", "cross-validation", "nothing"}
+        What the threshold was chosen on.
+    target_risk : float or None
+        The largest share of errors wanted; None if the threshold was chosen for something else.
+    confidence : float or None
+        The confidence of the tests that chose the threshold; None if it is the plain one.
+
+    Returns
+    -------
+    str
+        The promise.
+    """
+    if target_risk is None:
+        return "Nothing is promised of the share of errors among the accepted points."
+    if confidence is None:
+        return (
+            f"Nothing is promised: at most {target_risk:g} of the accepted {source} answers are wrong, and "
+            "of new ones often more."
+        )
+    if source == "held-out":
+        return (
+            f"With probability {confidence:g} over the draw of the held-out points, at most {target_risk:g} "
+            "of the accepted new points are answered wrongly."
+        )
+    return (
+        f"With probability about {confidence:g} over the draw of the data, at most {target_risk:g} of the "
+        f"accepted new points are answered wrongly; an approximation, because {source} answers are not "
+        "independent, nor those of the one classifier that is used."
+    )

@@ -1,0 +1,129 @@
+"""Thresholds for a target risk, beside the definitions counted row by row."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from bayes_svm.decision.risk import (
+    out_of_reach,
+    plain_threshold,
+    rounded_up,
+    shown_threshold,
+    smallest_plain,
+    smallest_shown,
+)
+from bayes_svm.metrics.risk_coverage import risk_coverage_curve
+
+SURE = 0.9
+
+
+def answered(seed, n, levels):
+    """Answers and their confidence, with ties if there are few levels."""
+    random = np.random.default_rng(seed)
+    confidence = np.round(random.uniform(0.5, 1.0, n) * levels) / levels
+    return random.random(n) < (1 - confidence) * random.uniform(0.2, 1.2), confidence
+
+
+def slow_tested(wrong, confidence, target, sure):
+    """Numbers of accepted rows that are tested, one after the other; the largest that passes, or None."""
+    delta, n = 1 - sure, len(wrong)
+    counts = sorted({int(np.sum(confidence >= value)) for value in confidence})
+    fewest = np.ceil(np.log(delta / 5) / np.log(1 - target) - 1e-9)
+    starts = [
+        (next((m for m in counts if m >= start), None), share)
+        for start, share in ((fewest, 0.2), (np.sqrt(fewest * n), 0.8))
+    ]
+    level, best = 0.0, None
+    for m in counts:
+        level += delta * sum(share for start, share in starts if start == m)
+        errors = np.sum(wrong[np.argsort(-confidence, kind="stable")[:m]])
+        if level > 0 and binom.cdf(errors, m, target) <= level * (1 + 1e-9):
+            best = m
+        else:
+            level = 0.0
+    return best
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 300),
+    st.sampled_from([10, 40, 10**9]),
+    st.sampled_from([0.02, 0.05, 0.2, 0.5]),
+    st.sampled_from([0.5, 0.9, 0.99]),
+)
+def test_thresholds_are_tested_from_two_starts(seed, n, levels, target, sure):
+    wrong, confidence = answered(seed, n, levels)
+    found = shown_threshold(wrong, confidence, target, sure)
+    accepted = slow_tested(wrong, confidence, target, sure)
+    assert (found is None) == (accepted is None)
+    if accepted is not None:
+        assert np.sum(confidence >= found) == accepted
+        # The threshold lies at the next lower confidence: the points tested are those above it.
+        assert found == 0.0 or np.nextafter(found, 0) == np.max(confidence[confidence < found])
+
+
+@pytest.mark.parametrize("informative", [True, False])
+@pytest.mark.parametrize("n", [100, 300])
+def test_promised_risk_is_exceeded_in_at_most_delta_of_2000_runs(informative, n):
+    """The confidence s is uniform on (1/2, 1), and a point is wrong with probability 1 - s.
+
+    If the confidence is not informative, every point is wrong with a probability just above the target.
+    """
+    random, target, runs = np.random.default_rng(0), 0.1, 2000
+    exceeded = found = 0
+    for _ in range(runs):
+        confidence = random.uniform(0.5, 1.0, n)
+        wrong = random.random(n) < ((1 - confidence) if informative else target + 1e-9)
+        threshold = shown_threshold(wrong, confidence, target, SURE)
+        if threshold is not None:
+            found += 1
+            risk = (1 - threshold) / 2 if informative else target + 1e-9
+            exceeded += risk > target
+    assert exceeded <= (1 - SURE) * runs
+    assert found > 20
+
+
+def test_all_are_accepted_where_there_are_no_errors_and_none_where_all_are():
+    confidence = np.linspace(0.5, 1, 500)
+    assert shown_threshold(np.zeros(500, bool), confidence, 0.05, SURE) == 0.0
+    assert shown_threshold(np.ones(500, bool), confidence, 0.05, SURE) is None
+    assert shown_threshold(np.zeros(9, bool), confidence[:9], 0.05, SURE) is None
+
+
+def test_ties_are_one_threshold():
+    wrong = np.r_[np.zeros(200, bool), np.ones(100, bool)]
+    confidence = np.r_[np.full(200, 0.9), np.full(100, 0.6)]
+    assert shown_threshold(wrong, confidence, 0.1, SURE) == np.nextafter(0.6, 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("levels", [10, 10**9])
+def test_the_plain_threshold_is_the_lowest_of_low_risk(seed, levels):
+    wrong, confidence = answered(seed, 80, levels)
+    curve = risk_coverage_curve(wrong, np.zeros(80, bool), confidence)
+    for target in (0.02, 0.1, 0.3, 0.9):
+        low = [value for value in confidence if wrong[confidence >= value].mean() <= target]
+        assert plain_threshold(curve, target) == (min(low) if low else None)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_risk_that_is_named_can_be_shown(seed):
+    wrong, confidence = answered(seed, 120, 10**9)
+    least = smallest_shown(wrong, confidence, 0.001, SURE)
+    assert 0.001 < least < 1
+    assert shown_threshold(wrong, confidence, least, SURE) is not None
+    curve = risk_coverage_curve(wrong | (confidence > 0.9), np.zeros(120, bool), confidence)
+    assert plain_threshold(curve, smallest_plain(curve)) is not None
+
+
+def test_where_no_risk_can_be_shown():
+    assert smallest_shown(np.ones(50, bool), np.linspace(0.5, 1, 50), 0.1, SURE) == 1.0
+    assert "any risk below 1 with confidence 0.9 on 50 points" in out_of_reach(0.1, 1.0, SURE, 50)
+
+
+@pytest.mark.parametrize(("risk", "up"), [(0.1234, 0.124), (0.05, 0.05), (1 / 101, 0.00991), (0.9999, 1.0)])
+def test_risks_are_rounded_up(risk, up):
+    assert rounded_up(risk) == up
