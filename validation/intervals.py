@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from bayes_svm import BayesSVC, BayesSVCSearch
 from bayes_svm.classifiers.predictions import TRANSDUCTIVE
-from bayes_svm.probability.grid import grid_of, on_grid
-from bayes_svm.probability.venn_abers import VennAbers, intervals
+from bayes_svm.conformal.venn_abers import VennAbers, intervals
+from bayes_svm.utils.grid import grid_of, on_grid
 from validation._common import Page, parse, parser_for, short, table
 from validation._common import progress as say
 from validation._rivals import INSTALLED, Margins, two_columns

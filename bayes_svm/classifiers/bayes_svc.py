@@ -17,6 +17,7 @@ from bayes_svm.classifiers.solution_reading import (
     link_data,
     rows_left_out,
 )
+from bayes_svm.conformal.venn_abers import predictors
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, solve
 from bayes_svm.leave_one_out.api import Store
@@ -25,7 +26,6 @@ from bayes_svm.leave_one_out.folds import group_numbers
 from bayes_svm.leave_one_out.result import LeaveOneOut
 from bayes_svm.probability.link import LinkData
 from bayes_svm.probability.probabilities import Calibration
-from bayes_svm.probability.venn_abers import predictors
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.scikit_learn import fit_context
 from bayes_svm.utils.threads import one_blas_thread

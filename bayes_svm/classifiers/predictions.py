@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.classifiers.parameters import SVCParameters
 from bayes_svm.conformal.intervals import TransductiveVennAbers
+from bayes_svm.conformal.venn_abers import intervals
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.several import normalised_log_odds
-from bayes_svm.probability.venn_abers import intervals
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from bayes_svm.conformal.scores import LeftOutScores
+from bayes_svm.conformal.venn_abers import reading
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.probability.venn_abers import reading
 from bayes_svm.utils.types import Array
 
 __all__ = ["TransductiveVennAbers"]

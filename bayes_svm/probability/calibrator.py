@@ -10,8 +10,8 @@ from scipy.special import logit
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-from bayes_svm.probability.grid import grid_of, on_grid
 from bayes_svm.probability.link import Link, Sample
+from bayes_svm.utils.grid import grid_of, on_grid
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.metaestimators import check_instance
 from bayes_svm.utils.types import Array

@@ -14,12 +14,12 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
+from bayes_svm.conformal.venn_abers import left_out_intervals
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
 from bayes_svm.metrics.confusion import MEASURES, Confusion
 from bayes_svm.metrics.intervals import proportion_interval
-from bayes_svm.probability.venn_abers import left_out_intervals
 
 from . import measures
 from .aims import check_aims, decision_for, rejection_for

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm.conformal.venn_abers import VennAbers, intervals
 from bayes_svm.probability.several import normalised_log_odds
-from bayes_svm.probability.venn_abers import VennAbers, intervals
 from bayes_svm.selection.mixture import pooled
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.types import Array

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import column_or_1d, get_tags
 
-from bayes_svm.probability.venn_abers import predictors
+from bayes_svm.conformal.venn_abers import predictors
 from bayes_svm.selection.criteria import CRITERIA, LEAST
 from bayes_svm.selection.mixture import log_shares
 from bayes_svm.selection.parameter_space import Space

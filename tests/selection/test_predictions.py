@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from _data import noisy, three_classes
 from _grid import GRID
 from bayes_svm import BayesSVC, BayesSVCSearch
-from bayes_svm.probability.venn_abers import VennAbers
+from bayes_svm.conformal.venn_abers import VennAbers
 
 
 def left_out(search):

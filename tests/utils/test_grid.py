@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bayes_svm.probability.grid import grid_of, on_grid
+from bayes_svm.utils.grid import grid_of, on_grid
 
 
 def test_rounding_errors_vanish_and_differences_stay():

@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayes_svm.probability.grid import grid_of, on_grid
-from bayes_svm.probability.link import column
+from bayes_svm.utils.grid import grid_of, on_grid
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["VennAbers", "intervals", "left_out_intervals", "predictors", "reading"]
@@ -51,7 +50,7 @@ class VennAbers:
     Examples
     --------
     >>> import numpy as np
-    >>> from bayes_svm.probability.venn_abers import VennAbers
+    >>> from bayes_svm.conformal.venn_abers import VennAbers
     >>> known = VennAbers(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, False, True, True]), np.ones(4))
     >>> known.interval(np.array([-3.0, 0.0, 1.0])).round(2).tolist()
     [[0.0, 0.33], [0.0, 1.0], [0.5, 1.0]]
@@ -112,8 +111,9 @@ def predictors(values: Array, y: Indices, weight: Array) -> list[VennAbers]:
     weight : array of shape (n_samples,)
         How often each value counts.
     """
-    classes = [1] if values.ndim == 1 else range(values.shape[1])
-    return [VennAbers(column(values, k), y == k, weight) for k in classes]
+    if values.ndim == 1:
+        return [VennAbers(values, y == 1, weight)]
+    return [VennAbers(of_class, y == k, weight) for k, of_class in enumerate(values.T)]
 
 
 def intervals(found: Sequence[VennAbers], values: Array) -> Array:
@@ -131,8 +131,9 @@ def intervals(found: Sequence[VennAbers], values: Array) -> Array:
     array of shape (n_points, 2) or (n_points, n_classes, 2)
         Lower and upper ends.
     """
-    columns = [one.interval(column(values, k)) for k, one in enumerate(found)]
-    return columns[0] if values.ndim == 1 else np.stack(columns, axis=1)
+    if values.ndim == 1:
+        return found[0].interval(values)
+    return np.stack([one.interval(of_class) for one, of_class in zip(found, values.T, strict=True)], axis=1)
 
 
 def reading(values: Array, positive: Mask, own: Array) -> Array:

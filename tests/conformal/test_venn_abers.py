@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from bayes_svm.probability.venn_abers import VennAbers, intervals, left_out_intervals, predictors, reading
+from bayes_svm.conformal.venn_abers import VennAbers, intervals, left_out_intervals, predictors, reading
 
 
 def isotonic(values, positive, weight, at):
@@ -148,7 +148,7 @@ def test_with_the_same_values_in_each_bag_the_predictors_agree(monkeypatch):
         np.column_stack(ends), VennAbers(values, positive, weight).interval(at), atol=1e-12
     )
     # In parts, to save memory, they are the same.
-    monkeypatch.setattr("bayes_svm.probability.venn_abers.AT_A_TIME", 70)
+    monkeypatch.setattr("bayes_svm.conformal.venn_abers.AT_A_TIME", 70)
     labels = np.append(positive, True)
     np.testing.assert_array_equal(reading(larger, labels, at), ends[1])
 
