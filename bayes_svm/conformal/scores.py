@@ -1,30 +1,36 @@
 """How a new point with a trial label compares with the labelled points: the scores of conformal prediction.
 
-Every score is minus the decision value of a point's own class. The larger it is, the stranger the point. The
-scores differ in which machine the value comes from.
+Every score is minus the decision value of a point's own class. The larger it is, the stranger the point. Of
+points with equal values that is the stranger for whose class fewer rows vote. The scores differ in which
+machine the value comes from.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from bayes_svm._core.removals import Removals
 from bayes_svm.conformal.adding import Adder, NewPoints
+from bayes_svm.conformal.votes import Votes, vote
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out.cases import Leaving
 from bayes_svm.leave_one_out.machines import left_out_machines
 from bayes_svm.leave_one_out.methods import Finder, Wanted
-from bayes_svm.utils.types import Array, Mask
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["AddedScores", "Comparison", "KeptScores", "LeftOutScores", "MarginScores", "Scores"]
 
 # Scores that differ by at most this multiple of the largest value are equal: the exact values are known to a
-# fraction of it.
+# fraction of it. So are votes that differ by this.
 TIE = 1e-9
+# Minus the votes of the class of some rows and of some new points, given the numbers of both.
+Second = Callable[[Indices, Indices], tuple[Array, Array]]
 # Left-out values of the larger bag are read alike at any size.
 EXACTLY = Wanted()
 
@@ -68,6 +74,13 @@ class Scores(ABC):
     def __init__(self, machine: Machine, solutions: list[DualSolution], class_conditional: bool) -> None:
         self.machine, self.solutions, self.class_conditional = machine, solutions, class_conditional
         self.n_classes = len(machine.classes)
+        used = np.flatnonzero(machine.weight > 0)
+        self._copies: list[Array] = [
+            np.bincount(
+                one.problem.group[used], weights=machine.weight[used], minlength=len(one.problem.label)
+            ).astype(float)
+            for one in solutions
+        ]
 
     def compare(self, cross: list[Array], diagonal: Array) -> Comparison:
         """Compare new points, given their kernel values.
@@ -100,12 +113,18 @@ class Scores(ABC):
         """Add the rows to ``found``."""
 
 
-def _add(found: Comparison, c: int, scores: Array, own: Array, copies: Array) -> None:
+def _add(found: Comparison, c: int, scores: Array, own: Array, copies: Array, second: Second) -> None:
     """Count rows for trial label c, from scores of shape (n_new, n_scores) and those of the new points."""
     near = TIE * np.maximum(1.0, np.abs(own))
-    stranger = _counted(scores > own + near, copies)
-    found.stranger[:, c] += stranger
-    found.equal[:, c] += _counted(scores >= own - near, copies) - stranger
+    stranger, as_strange = scores > own + near, scores >= own - near
+    tied = as_strange & ~stranger
+    if tied.any():
+        new, rows = np.flatnonzero(tied.any(axis=1)), np.flatnonzero(tied.any(axis=0))
+        those, (of_rows, of_new) = np.ix_(new, rows), second(new, rows)
+        stranger[those] |= tied[those] & (of_rows > of_new + TIE)
+        as_strange[those] &= ~tied[those] | (of_rows >= of_new - TIE)
+    found.stranger[:, c] += _counted(stranger, copies)
+    found.equal[:, c] += _counted(as_strange & ~stranger, copies)
 
 
 def _counted(chosen: Mask, copies: Array) -> Array:
@@ -121,12 +140,9 @@ class AddedScores(Scores):
     def __init__(self, machine: Machine, solutions: list[DualSolution], class_conditional: bool) -> None:
         super().__init__(machine, solutions, class_conditional)
         self._adders = [Adder(solution) for solution in solutions]
-        used = np.flatnonzero(machine.weight > 0)
-        self._copies: list[Array] = [
-            np.bincount(
-                one.problem.group[used], weights=machine.weight[used], minlength=len(one.problem.label)
-            ).astype(float)
-            for one in solutions
+        self._votes = [
+            Votes.alone(machine, one.problem, copies)
+            for one, copies in zip(solutions, self._copies, strict=True)
         ]
         # Upper bound of the alpha of one copy of each row, and of a new point of either label.
         self._unit = np.divide(
@@ -146,7 +162,8 @@ class AddedScores(Scores):
                 values, own, unstable = self.valued(0, cross[0], diagonal, sign)
                 label, copies = self.solutions[0].problem.label, self._copies[0]
                 among = np.flatnonzero((label == sign) | (not self.class_conditional))
-                _add(found, c, -label[among] * values[:, among], -sign * own[:, None], copies[among])
+                second = self._second(cross, (0, sign, among), (0, sign))
+                _add(found, c, -label[among] * values[:, among], -sign * own[:, None], copies[among], second)
                 found.unstable[:, c] |= unstable
             return
         # The score of a row is that of its own class's machine, which sees the new point as one of the class,
@@ -156,17 +173,36 @@ class AddedScores(Scores):
             members = np.flatnonzero(solution.problem.label > 0)
             copies = self._copies[k][members]
             values, own, unstable = self.valued(k, cross[k], diagonal, 1.0)
-            _add(found, k, -values[:, members], -own[:, None], copies)
+            second = self._second(cross, (k, 1.0, members), (k, 1.0))
+            _add(found, k, -values[:, members], -own[:, None], copies, second)
             found.unstable[:, k] |= unstable
             owns.append(own)
             if not self.class_conditional:
                 values, _, unstable = self.valued(k, cross[k], diagonal, -1.0)
-                others.append((-values[:, members], copies, unstable))
-        for k, (scores, copies, unstable) in enumerate(others):
+                others.append((-values[:, members], copies, unstable, members))
+        for k, (scores, copies, unstable, members) in enumerate(others):
             for c in range(self.n_classes):
                 if c != k:
-                    _add(found, c, scores, -owns[c][:, None], copies)
+                    second = self._second(cross, (k, -1.0, members), (c, 1.0))
+                    _add(found, c, scores, -owns[c][:, None], copies, second)
                     found.unstable[:, c] |= unstable
+
+    def _second(self, cross: list[Array], rows: tuple[int, float, Indices], new: tuple[int, float]) -> Second:
+        """Votes where scores are equal.
+
+        Of the rows the problem, the label that the new point has there, and their points; of the new points
+        the problem and the label.
+        """
+        (k, sign, among), (own_k, own_sign) = rows, new
+
+        def second(some: Indices, which: Indices) -> tuple[Array, Array]:
+            points = among[which]
+            sums = self._votes[k].of_with(points, cross[k][some], sign)
+            own = self._votes[own_k].at(cross[own_k][some])
+            label = self.solutions[k].problem.label[points]
+            return -label * vote(sums), -own_sign * vote(own)[:, None]
+
+        return second
 
     def valued(self, k: int, cross: Array, diagonal: Array, sign: float) -> tuple[Array, Array, Mask]:
         """Values of the points of problem k and of the new points, which have this label, and if unstable."""
@@ -241,10 +277,16 @@ class KeptScores(Scores):
     ) -> None:
         super().__init__(machine, solutions, class_conditional)
         self._left = [left_out_machines(one, leaving, Wanted(n_jobs=n_jobs)) for one in solutions]
-        self._y, self._copies = machine.y[leaving.part_row], leaving.copies
+        self._y, self._times = machine.y[leaving.part_row], leaving.copies
         own = [left.values for left in self._left]
         signed = np.vstack([-own[0], own[0]] if len(own) == 1 else own)
         self._scores = -signed[self._y, np.arange(len(self._y))]
+        self._votes = []
+        for one, copies in zip(solutions, self._copies, strict=True):
+            point = one.problem.group[leaving.part_row]
+            removed = leaving.removed * copies[point] / one.problem.bound[point]
+            leaves = sparse.csr_array((removed, (leaving.case, point)), (len(leaving.times), len(copies)))
+            self._votes.append(Votes(machine, one.problem, copies, point, leaving.case, leaves))
 
     def _count(self, cross: list[Array], diagonal: Array, found: Comparison) -> None:
         at = [left.values_at(part)[left.case].T for left, part in zip(self._left, cross, strict=True)]
@@ -252,5 +294,27 @@ class KeptScores(Scores):
         for c in range(self.n_classes):
             sign, k = (2.0 * c - 1.0, 0) if self.n_classes == 2 else (1.0, c)
             among = np.flatnonzero((self._y == c) | (not self.class_conditional))
-            _add(found, c, self._scores[among], -sign * at[k][:, among], self._copies[among])
+            second = self._second(cross[k], k, sign, among)
+            _add(found, c, self._scores[among], -sign * at[k][:, among], self._times[among], second)
             found.unstable[:, c] |= unstable[k]
+
+    def _second(self, cross: Array, k: int, sign: float, among: Indices) -> Second:
+        """Votes where scores are equal, on the rows and on new points of a label in problem k."""
+
+        def second(some: Indices, which: Indices) -> tuple[Array, Array]:
+            parts = among[which]
+            own = self._votes[k].at_without(cross[some], parts)
+            return self._of_rows(parts), -sign * vote(own)
+
+        return second
+
+    def _of_rows(self, parts: Indices) -> Array:
+        """Minus the vote for the class of each part, of the machine of its class."""
+        if self.n_classes == 2:
+            label = 2.0 * self._y[parts] - 1.0
+            return np.asarray(-label * vote(self._votes[0].of(parts)))
+        votes = np.empty(len(parts))
+        for k in np.unique(self._y[parts]):
+            own = self._y[parts] == k
+            votes[own] = -vote(self._votes[k].of(parts[own]))
+        return votes

@@ -60,9 +60,10 @@ class ConformalSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
               p_y(x) = \frac{1 + \#\{ i : s_i \ge s_{n+1} \}}{n + 1}, \qquad \varepsilon = 1 - \text{level}
 
     The p-value of a label is the share of rows that are at least as strange as the new point would be with
-    this label. How strange a row is, its score s, is minus a decision value of its own class. No data are
-    held out, and nothing is trained again: the exact machine with the new point, or without a row, follows
-    from the solution by a path.
+    this label. How strange a row is, its score s, is minus a decision value of its own class. Of points with
+    equal values, as the free points of a machine have, that is the stranger for whose class fewer other rows
+    vote, each with its kernel value as its weight. No data are held out, and nothing is trained again: the
+    exact machine with the new point, or without a row, follows from the solution by a path.
 
     Parameters
     ----------
@@ -83,9 +84,9 @@ class ConformalSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "auto" does so for data with more columns than rows, where scores of different classes are not
         comparable.
     smoothed : bool, default=False
-        Break ties at random. With "margin" and "left_out" this makes the p-values exactly uniform; with data
-        of few distinct rows the sets are much smaller. The random numbers depend on what a point holds and
-        on ``random_state``, not on the other points.
+        Break the ties that are left at random. With "margin" and "left_out" this makes the p-values exactly
+        uniform; with data of few distinct rows the sets are smaller. The random numbers depend on what a
+        point holds and on ``random_state``, not on the other points.
     random_state : int, RandomState instance or None, default=None
         Seed of the numbers that break ties.
     n_jobs : int, default=None

@@ -1,6 +1,7 @@
 """P-values by training every machine from scratch: slow and obvious."""
 
 import numpy as np
+from sklearn.metrics.pairwise import pairwise_kernels
 
 from bayes_svm.dual.from_estimator import machine_of
 
@@ -24,9 +25,27 @@ def own_values(estimator, X, y, left_out):
     return np.array([values_at(estimator, X[rows != i], y[rows != i], X[[i]])[0, own[i]] for i in rows])
 
 
-def counted(scores, own, among):
-    """P-value of a new point whose score is ``own``, among some of the scores."""
-    return (1 + np.sum(scores[among] >= own - TIE)) / (1 + np.sum(among))
+def votes_at(estimator, X, y, points):
+    """Vote of the rows for each class, against the rest."""
+    given = {
+        name: getattr(estimator, name) for name in ("gamma", "degree", "coef0") if hasattr(estimator, name)
+    }
+    kernel = pairwise_kernels(
+        points, X, metric=getattr(estimator, "kernel", "linear"), filter_params=True, **given
+    )
+    signs = np.where(y[:, None] == np.unique(y), 1.0, -1.0)
+    return kernel @ signs / (1.0 + np.abs(kernel).sum(axis=1, keepdims=True))
+
+
+def own_votes(estimator, X, y):
+    """Vote of all other rows for the class of each row."""
+    rows, own = np.arange(len(y)), np.searchsorted(np.unique(y), y)
+    return np.array([votes_at(estimator, X[rows != i], y[rows != i], X[[i]])[0, own[i]] for i in rows])
+
+
+def as_strange(scores, own, votes, own_vote):
+    """Whether scores are at least as large; among equal ones, whether the votes are at most as large."""
+    return (scores > own + TIE) | ((scores >= own - TIE) & (votes <= own_vote + TIE))
 
 
 def full_p_values(estimator, X, y, new, left_out, class_conditional):
@@ -36,9 +55,10 @@ def full_p_values(estimator, X, y, new, left_out, class_conditional):
     for j, x in enumerate(new):
         for c, label in enumerate(classes):
             bag, labels = np.vstack([X, x]), np.append(y, label)
-            scores = -own_values(estimator, bag, labels, left_out)
-            among = labels[:-1] == label if class_conditional else np.ones(len(y), dtype=bool)
-            p[j, c] = counted(scores[:-1], scores[-1], among)
+            scores, votes = -own_values(estimator, bag, labels, left_out), own_votes(estimator, bag, labels)
+            among = y == label if class_conditional else np.ones(len(y), dtype=bool)
+            ahead = as_strange(scores[:-1], scores[-1], votes[:-1], votes[-1])
+            p[j, c] = (1 + ahead[among].sum()) / (1 + among.sum())
     return p
 
 
@@ -48,10 +68,14 @@ def kept_p_values(estimator, X, y, new, folds, class_conditional):
     p, ahead = np.empty((len(new), len(classes))), np.empty((len(y), len(new), len(classes)))
     for fold in np.unique(folds):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        values = values_at(estimator, X[train], y[train], np.vstack([X[test], new]))
-        scores = -values[np.arange(len(test)), np.searchsorted(classes, y[test])]
-        # Whether each row of the fold is at least as strange as each new point with each label.
-        ahead[test] = scores[:, None, None] >= -values[None, len(test) :] - TIE
+        points = np.vstack([X[test], new])
+        values, votes = (of(estimator, X[train], y[train], points) for of in (values_at, votes_at))
+        rows, own = np.arange(len(test)), np.searchsorted(classes, y[test])
+        for i, row in enumerate(test):
+            # Whether the row is at least as strange as each new point with each label.
+            ahead[row] = as_strange(
+                -values[rows, own][i], -values[len(test) :], votes[rows, own][i], votes[len(test) :]
+            )
     for c, label in enumerate(classes):
         among = y == label if class_conditional else np.ones(len(y), dtype=bool)
         p[:, c] = (1 + ahead[among, :, c].sum(axis=0)) / (1 + among.sum())
