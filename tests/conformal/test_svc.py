@@ -19,7 +19,6 @@ from bayes_svm.leave_one_out.cases import strata
 from oracles.conformal import full_p_values, kept_p_values
 
 SCORES = ("margin", "left_out", "jackknife+", "cv+")
-NEW = np.random.default_rng(1)
 
 
 def expected_p_values(estimator, X, y, new, score, conditional):
@@ -50,7 +49,7 @@ def test_check_estimator(estimator, check):
 @pytest.mark.parametrize("make", [noisy, three_classes])
 def test_p_values_are_those_of_training_again(make, score, conditional):
     X, y = make(n=30)
-    new = NEW.normal(size=(5, X.shape[1]))
+    new = np.random.default_rng(1).normal(size=(5, X.shape[1]))
     for estimator in (SVC(C=2.0, gamma=0.5), SVC(C=0.1, kernel="linear")):
         p = ConformalSVC(estimator, score, conditional).fit(X, y).p_values(new)
         expected = expected_p_values(estimator, X, y, new, score, conditional)
@@ -78,7 +77,7 @@ def test_labels_may_be_strings_in_any_order():
 def test_the_row_order_and_a_sparse_matrix_change_nothing(score):
     X, y = noisy(n=40)
     order = np.random.default_rng(0).permutation(40)
-    new = NEW.normal(size=(6, 3))
+    new = np.random.default_rng(1).normal(size=(6, 3))
     p = ConformalSVC(SVC(gamma=0.5), score).fit(X, y).p_values(new)
     np.testing.assert_allclose(ConformalSVC(SVC(gamma=0.5), score).fit(X[order], y[order]).p_values(new), p)
     rows = sparse.csr_matrix(X)
@@ -160,7 +159,7 @@ def test_smoothed_p_values_are_uniform(score):
 
 @pytest.mark.parametrize("score", SCORES)
 def test_any_number_of_jobs_gives_the_same(score, monkeypatch):
-    monkeypatch.setattr("bayes_svm.conformal.svc.BLOCK", 7)
+    monkeypatch.setattr("bayes_svm.conformal.predictions.BLOCK", 7)
     X, y = flipped(90)
     one, two = (ConformalSVC(SVC(gamma=0.05), score, n_jobs=jobs).fit(X[:60], y[:60]) for jobs in (1, 2))
     np.testing.assert_array_equal(one.p_values(X[60:]), two.p_values(X[60:]))
@@ -226,7 +225,7 @@ def test_what_has_no_guarantee_is_refused():
 
 def test_a_precomputed_kernel_and_a_linear_svc_work_too():
     X, y = noisy()
-    new = NEW.normal(size=(5, 3))
+    new = np.random.default_rng(1).normal(size=(5, 3))
     p = ConformalSVC(SVC(kernel="linear"), "jackknife+", False).fit(X, y).p_values(new)
     given = ConformalSVC(SVC(kernel="precomputed"), "auto", False).fit(X @ X.T, y)
     np.testing.assert_allclose(given.p_values(new @ X.T), p)

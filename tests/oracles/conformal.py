@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.svm import LinearSVC
 
 from bayes_svm.dual.from_estimator import machine_of
 
@@ -27,12 +28,12 @@ def own_values(estimator, X, y, left_out):
 
 def votes_at(estimator, X, y, points):
     """Vote of the rows for each class, against the rest."""
-    given = {
-        name: getattr(estimator, name) for name in ("gamma", "degree", "coef0") if hasattr(estimator, name)
-    }
-    kernel = pairwise_kernels(
-        points, X, metric=getattr(estimator, "kernel", "linear"), filter_params=True, **given
-    )
+    # LinearSVC penalises its intercept as the weight of a constant column.
+    if isinstance(estimator, LinearSVC):
+        kernel = 1.0 + points @ X.T
+    else:
+        given = {name: getattr(estimator, name) for name in ("gamma", "degree", "coef0")}
+        kernel = pairwise_kernels(points, X, estimator.kernel, filter_params=True, **given)
     signs = np.where(y[:, None] == np.unique(y), 1.0, -1.0)
     return kernel @ signs / (1.0 + np.abs(kernel).sum(axis=1, keepdims=True))
 

@@ -25,12 +25,19 @@ from validation._common import Page, table
 
 ABOUT = """\
 `make_classification` with 20 features, 8 informative, flip_y = 0.2, standardised; rbf kernel with gamma =
-1/20, C = 1, one thread. *Milliseconds per point* are those of p-values for both labels, in one batch; the
-best of some rounds. online-cp, with Numba, solves the machine anew for every point and label, to its default
+1/20, C = 1 unless stated otherwise, one thread. *Milliseconds per point* are those of p-values for both
+labels, in one batch; the best of some rounds. online-cp, with Numba, solves the machine anew for every point and label, to its default
 tolerance."""
 SEED, GAMMA = 0, 1.0 / 20.0
-# Numbers of rows, of new points, and of those that the rival gets.
-MARGIN = ((300, 500, 50), (500, 500, 50), (1000, 500, 50), (3000, 500, 0), (10_000, 500, 0))
+# Numbers of rows, C, numbers of new points, and of those that the rival gets.
+MARGIN = (
+    (300, 1.0, 500, 20),
+    (500, 1.0, 500, 20),
+    (1000, 1.0, 500, 20),
+    (3000, 1.0, 200, 0),
+    (10_000, 1.0, 100, 0),
+    (10_000, 3.0, 100, 0),
+)
 
 
 def problem(n: int, n_new: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -49,12 +56,14 @@ def best(call: Callable[[], object], rounds: int) -> float:
     return min(times)
 
 
-def conformal(n: int, n_new: int, score: str, rounds: int) -> tuple[float, float]:
-    """Seconds of the fit and of the p-values."""
+def conformal(n: int, n_new: int, score: str, rounds: int, C: float = 1.0) -> tuple[float, float, int]:
+    """Seconds of the fit and of the p-values, and the number of free points."""
     X, y, new = problem(n, n_new)
-    model = ConformalSVC(SVC(gamma=GAMMA), score, False)
+    model = ConformalSVC(SVC(C=C, gamma=GAMMA), score, False)
     fit = best(lambda: model.fit(X, y), min(rounds, 2))
-    return fit, best(lambda: model.p_values(new), rounds)
+    alpha = np.abs(model._solutions[0].beta)
+    free = np.count_nonzero((alpha > 0) & (alpha < model._solutions[0].problem.bound))
+    return fit, best(lambda: model.p_values(new), rounds), free
 
 
 def rival(n: int, n_new: int) -> float:
@@ -71,21 +80,16 @@ def rival(n: int, n_new: int) -> float:
 
 def margin_table() -> str:
     rows = []
-    for n, n_new, n_rival in (
-        (300, 500, 20),
-        (500, 500, 20),
-        (1000, 500, 20),
-        (3000, 200, 0),
-        (10_000, 100, 0),
-    ):
-        fit, seconds = conformal(n, n_new, "margin", 3)
+    for n, C, n_new, n_rival in MARGIN:
+        fit, seconds, free = conformal(n, n_new, "margin", 3, C)
         each = 1e3 * seconds / n_new
         other = 1e3 * rival(n, n_rival) / n_rival if n_rival and find_spec("online_cp") else None
         rows.append([
-            n, n_new, f"{fit:.3f}", f"{each:.3f}", "–" if other is None else f"{other:.1f}",
+            n, f"{C:g}", free, n_new, f"{fit:.3f}", f"{each:.3f}", "–" if other is None else f"{other:.1f}",
             "–" if other is None else f"{other / each:.0f}",
         ])  # fmt: skip
-    return table(("rows", "points", "fit, s", "ms per point", "online-cp, ms per point", "ratio"), rows)
+    head = ("rows", "C", "free", "points", "fit, s", "ms per point", "online-cp, ms per point", "ratio")
+    return table(head, rows)
 
 
 def left_out_table() -> str:
@@ -93,7 +97,7 @@ def left_out_table() -> str:
     for n in (100, 200, 300):
         X, y, _ = problem(n + 1, 0)
         one = best(lambda X=X, y=y: leave_one_out(SVC(gamma=GAMMA), X, y), 20)
-        _, seconds = conformal(n, 20, "left_out", 2)
+        seconds = conformal(n, 20, "left_out", 2)[1]
         rows.append([n, f"{1e3 * one:.2f}", f"{1e3 * seconds / 40:.2f}", f"{seconds / 40 / one:.2f}"])
     return table(("rows", "leave_one_out, ms", "ms per point and label", "ratio"), rows)
 
@@ -105,7 +109,7 @@ def kept_table() -> str:
         model = SVC(gamma=GAMMA).fit(X, y)
         values = best(lambda model=model, new=new: model.decision_function(new), 5)
         for score in ("jackknife+", "cv+"):
-            fit, seconds = conformal(n, n_new, score, 5)
+            fit, seconds, _ = conformal(n, n_new, score, 5)
             rows.append([
                 n, score, f"{fit:.3f}", f"{1e6 * values / n_new:.1f}", f"{1e6 * seconds / n_new:.1f}",
                 f"{1e6 * products(n, n_new, score) / n_new:.1f}",
