@@ -23,8 +23,8 @@ The training part of the first random split of each IDA set, standardised, and t
 each with both labels. Every machine with the point is followed from the solution without it, verified on all
 points, and compared with the same problem solved from scratch: the largest difference of any decision value
 of the n + 1 points, divided by the largest value or 1. *P-values* are those of the margin score, over all
-rows and within the class; a *tie* is a pair for which a row's score equals the point's own, *unstable* one
-whose intercept is not unique."""
+rows and within the class, before votes order equal scores; a *tie* is a pair for which a row's score equals
+the point's own, *unstable* one whose intercept is not unique."""
 C_VALUES = (1.0, 10.0)
 TIE = 1e-9
 

@@ -26,8 +26,8 @@ from validation._common import Page, table
 ABOUT = """\
 `make_classification` with 20 features, 8 informative, flip_y = 0.2, standardised; rbf kernel with gamma =
 1/20, C = 1 unless stated otherwise, one thread. *Milliseconds per point* are those of p-values for both
-labels, in one batch; the best of some rounds. online-cp, with Numba, solves the machine anew for every point and label, to its default
-tolerance."""
+labels, in one batch; the best of some rounds. online-cp, with Numba, solves the machine anew for every point
+and label, to its default tolerance."""
 SEED, GAMMA = 0, 1.0 / 20.0
 # Numbers of rows, C, numbers of new points, and of those that the rival gets.
 MARGIN = (
