@@ -141,7 +141,9 @@ def rival_sets(name: str, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.n
     if name == "cross (MAPIE)":
         from mapie.classification import CrossConformalClassifier
 
-        model = CrossConformalClassifier(Scored(gamma=gamma), confidence_level=list(GRID), cv=5)
+        model = CrossConformalClassifier(
+            Scored(gamma=gamma), confidence_level=list(GRID), cv=5, random_state=0
+        )
         return np.asarray(model.fit_conformalize(X, y).predict_set(new)[1])
     if name == "split (crepes)":
         from crepes import WrapClassifier
