@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.classifiers.parameters import SVCParameters
@@ -19,10 +20,12 @@ from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array
 
-__all__ = ["SVCPredictions", "bag_of"]
+__all__ = ["SVCPredictions", "bag_of", "blocks_of", "left_out_logs"]
 
 # With at most so many rows, probability intervals treat a new point like all others.
 TRANSDUCTIVE = 200
+# So many new points are handled together.
+AT_A_TIME = 256
 
 
 def bag_of(machine: Machine) -> tuple[Any, NDArray[Any], Array] | None:
@@ -34,6 +37,35 @@ def bag_of(machine: Machine) -> tuple[Any, NDArray[Any], Array] | None:
     alike = bool(np.all(weight == np.floor(weight))) and machine.convex and not machine.kernel.precomputed
     few = len(machine.y) <= TRANSDUCTIVE and weight.sum() <= TRANSDUCTIVE
     return (machine.X, machine.classes[machine.y], weight) if few and alike else None
+
+
+def blocks_of(X: Any) -> list[slice]:
+    """Slices of some hundred new points, for which left-out values of all rows are kept at a time."""
+    return list(gen_batches(X.shape[0], AT_A_TIME)) or [slice(0, 0)]
+
+
+def left_out_logs(model: Any, X: Any) -> list[Array]:
+    """Log-probabilities of a BayesSVC at all rows and each new point, left out of its machines in turn.
+
+    The links remain those of the fit; they do not moderate.
+
+    Parameters
+    ----------
+    model : BayesSVC
+        Fitted to few rows, so that it keeps them.
+    X : array or sparse matrix of shape (n_new, n_features)
+        New points.
+
+    Returns
+    -------
+    list of arrays of shape (n_new, n + 1, n_classes)
+        One for each class that is the trial label of the new points, which are last.
+    """
+    with one_blas_thread():
+        bags = model._transductive().bags(model._checked(X))
+    flat = (bag.reshape(-1, bag.shape[2]) for bag in bags)
+    logs = (model._probabilities.unmoderated(one[:, 0] if one.shape[1] == 1 else one) for one in flat)
+    return [one.reshape(*bag.shape[:2], -1) for one, bag in zip(logs, bags, strict=True)]
 
 
 class SVCPredictions(SVCParameters):
@@ -180,8 +212,8 @@ class SVCPredictions(SVCParameters):
         if self._bag is None:
             return intervals(self._venn_abers, self._margins(X))
         with one_blas_thread():
-            machine, solutions = machine_of(self, *self._bag)
-            return TransductiveVennAbers(machine, list(solutions)).intervals(X)
+            predictor = self._transductive()
+            return np.concatenate([predictor.intervals(X[block]) for block in blocks_of(X)])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class; with class weights, the class with the largest weight times probability.
@@ -206,6 +238,10 @@ class SVCPredictions(SVCParameters):
             raise AttributeError("coef_ is only available when using a linear kernel.")
         check_is_fitted(self)
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
+
+    def _transductive(self) -> TransductiveVennAbers:
+        machine, solutions = machine_of(self, *self._bag)
+        return TransductiveVennAbers(machine, list(solutions))
 
     def _margins(self, X: Any) -> Array:
         """Decision values f of all machines, of shape (n_samples,) or (n_samples, n_classes)."""

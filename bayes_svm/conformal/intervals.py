@@ -8,7 +8,7 @@ from bayes_svm.conformal.scores import LeftOutScores
 from bayes_svm.conformal.venn_abers import reading
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["TransductiveVennAbers"]
 
@@ -43,16 +43,43 @@ class TransductiveVennAbers:
         X : array or CSR matrix of shape (n_new, n_features)
             New points.
         """
-        diagonal = self.machine.kernel.diagonal(X)
         columns = []
-        for k, solution in enumerate(self.solutions):
-            cross = self.machine.cross(solution.problem, X)
-            group = np.repeat(solution.problem.group, self.machine.weight.astype(np.intp))
-            rows = solution.problem.label[group] > 0
-            ends = []
+        for k in range(len(self.solutions)):
+            rows, ends = self._label(k) > 0, []
             for sign in (-1.0, 1.0):
-                values, own, _ = self._scores.valued(k, cross, diagonal, sign)
-                bag = np.column_stack([values[:, group], own])
-                ends.append(reading(bag, np.append(rows, sign > 0), own))
+                bag = self._bag(k, X, sign)
+                ends.append(reading(bag, np.append(rows, sign > 0), bag[:, -1]))
             columns.append(np.sort(np.column_stack(ends), axis=1))
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
+    def bags(self, X: object) -> list[Array]:
+        """Left-out values of all rows and of each new point, which is last, with each class as trial label.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_new, n_features)
+            New points.
+
+        Returns
+        -------
+        list of arrays of shape (n_new, n + 1, n_machines)
+            One for each class. A row of weight w is repeated w times.
+        """
+        numbers = range(len(self.solutions))
+        rest, own = ([self._bag(k, X, sign) for k in numbers] for sign in (-1.0, 1.0))
+        if len(rest) == 1:
+            return [rest[0][..., None], own[0][..., None]]
+        return [np.stack([(own if k == c else rest)[k] for k in numbers], axis=-1) for c in numbers]
+
+    def _bag(self, k: int, X: object, sign: float) -> Array:
+        """Left-out values of machine k, shape (n_new, n + 1), where the new points have this label."""
+        cross = self.machine.cross(self.solutions[k].problem, X)
+        values, own, _ = self._scores.valued(k, cross, self.machine.kernel.diagonal(X), sign)
+        return np.column_stack([values[:, self._points(k)], own])
+
+    def _points(self, k: int) -> Indices:
+        """The point of problem k that each of the n rows is."""
+        return np.repeat(self.solutions[k].problem.group, self.machine.weight.astype(np.intp))
+
+    def _label(self, k: int) -> Array:
+        return np.asarray(self.solutions[k].problem.label[self._points(k)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,10 @@ class Probabilities:
             return log_probabilities(moderated_log_odds(self.links, log_odds, reading))
         log_odds = class_log_odds(self.links, values, reading)
         return winner_log_probabilities(log_odds) if self.winner else log_probabilities(log_odds)
+
+    def unmoderated(self, values: Array) -> Array:
+        """Log-probabilities of all classes from the decision values alone, shape (n_samples, n_classes)."""
+        return replace(self, links=[link.unmoderated for link in self.links]).logs(values, None)
 
     def crossed_proba(self, reading: Array | None) -> Array:
         """Probabilities at the values that the joint link was fitted to, by the links of the other folds."""

@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from bayes_svm.conformal.venn_abers import VennAbers, intervals
+from bayes_svm.classifiers.predictions import blocks_of, left_out_logs
+from bayes_svm.conformal.venn_abers import VennAbers, intervals, reading
 from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.selection.mixture import pooled
+from bayes_svm.selection.trials import last_step
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.types import Array
 
@@ -82,9 +86,11 @@ class SearchPredictions:
     def predict_interval(self, X: Any) -> Array:
         """Probability intervals, by Venn-Abers predictors of the left-out values.
 
-        They are those of :meth:`BayesSVC.predict_interval`, with the same guarantee. In place of decision
-        values stand the probabilities of :meth:`predict_proba`, and those of the same model or mixture at the
-        training rows, each left out of the machines but not of the choice of the settings and weights.
+        They are those of :meth:`BayesSVC.predict_interval`, with the probabilities of the model or mixture in
+        place of decision values. With up to 200 rows every row and the new point, with each trial label, are
+        left out of all machines in turn; otherwise the left-out probabilities of the fit are read. The choice
+        of the settings, their weights and their links have seen all rows, so that the guarantee is
+        approximate.
 
         Parameters
         ----------
@@ -98,7 +104,12 @@ class SearchPredictions:
             class against the rest.
         """
         logs = self.predict_log_proba(X)
-        return intervals(self._venn_abers, class_proba(logs))
+        if any(last_step(model)._bag is None for model in self.estimators_):
+            return intervals(self._venn_abers, class_proba(logs))
+        given = [model[:-1].transform(X) if isinstance(model, Pipeline) else X for model in self.estimators_]
+        given = [check_array(one, accept_sparse="csr", dtype=np.float64) for one in given]
+        blocks = blocks_of(logs)
+        return np.concatenate([self._transductive([one[block] for one in given]) for block in blocks])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of the largest class weight times probability.
@@ -115,6 +126,23 @@ class SearchPredictions:
         """
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[decided(proba, self.class_weight_)])
+
+    def _transductive(self, given: list[Any]) -> Array:
+        """Intervals of new points, given as each model takes them, by the left-out values of n + 1 points."""
+        models = [last_step(model) for model in self.estimators_]
+        assert models[0]._bag is not None  # else the left-out values of the fit are read
+        _, labels, times = models[0]._bag
+        labels, ends = np.repeat(labels, times.astype(np.intp)), []
+        by_model = [left_out_logs(model, X) for model, X in zip(models, given, strict=True)]
+        for trial, logs in zip(self.classes_, zip(*by_model, strict=True), strict=True):
+            mixed = self._pooled([one.reshape(-1, len(self.classes_)) for one in logs])
+            bags = np.exp(mixed).reshape(logs[0].shape)
+            known = np.append(labels, trial)
+            ends.append(
+                [reading(bags[:, :, k], known == own, bags[:, -1, k]) for k, own in enumerate(self.classes_)]
+            )
+        found = np.stack([np.min(ends, axis=0), np.max(ends, axis=0)], axis=-1)
+        return found[1] if len(found) == 2 else found.swapaxes(0, 1)
 
     def _pooled(self, logs: list[Array]) -> Array:
         """Log-probabilities of the mixture, from those of its models."""

@@ -4,14 +4,18 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.isotonic import IsotonicRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from _data import noisy, three_classes
 from _grid import GRID
-from bayes_svm import BayesSVC, BayesSVCSearch
+from bayes_svm import BayesSVC, BayesSVCSearch, leave_one_out
 from bayes_svm.conformal.venn_abers import VennAbers
+from bayes_svm.selection.mixture import pooled
 
 
 def left_out(search):
@@ -22,6 +26,13 @@ def left_out(search):
     return proba / proba.sum(axis=1, keepdims=True)
 
 
+@pytest.fixture
+def many(monkeypatch):
+    """As with more rows, from which on the left-out values of the fit are read."""
+    monkeypatch.setattr("bayes_svm.classifiers.predictions.TRANSDUCTIVE", 10)
+
+
+@pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("combine", ["best", "stack"])
 def test_intervals_are_those_of_the_left_out_probabilities(combine):
     X, y = noisy()
@@ -35,6 +46,7 @@ def test_intervals_are_those_of_the_left_out_probabilities(combine):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(search)).predict_interval(at), found)
 
 
+@pytest.mark.usefixtures("many")
 def test_intervals_of_several_classes_have_a_column_each():
     X, y = three_classes()
     search = BayesSVCSearch(BayesSVC(), GRID, combine="stack").fit(X, y)
@@ -43,6 +55,47 @@ def test_intervals_of_several_classes_have_a_column_each():
     for k in range(3):
         one = VennAbers(left_out(search)[:, k], y == k, np.ones(60))
         np.testing.assert_allclose(found[:, k], one.interval(proba[:, k]), atol=1e-12)
+
+
+def left_out_of_bag(search, X, y, x, trial):
+    """Probabilities of the mixture at all n + 1 points, each left out of every machine."""
+    bag, labels, logs = np.vstack([X, x]), np.append(y, trial), []
+    for model in search.estimators_:
+        links = model._probabilities.unmoderated
+        values = leave_one_out(clone(model), bag, labels, method="retrain").decision_values
+        logs.append(links(values))
+    proba = np.exp(pooled(np.stack(logs), search.weights_, search.base_))
+    # Probabilities that differ by rounding errors only are tied.
+    return np.round(proba, 9), labels
+
+
+@pytest.mark.parametrize("combine", ["best", "stack"])
+@pytest.mark.parametrize("make", [noisy, three_classes])
+def test_with_few_rows_all_points_are_left_out_of_the_mixture_in_turn(make, combine):
+    X, y = make(n=30)
+    search = BayesSVCSearch(BayesSVC(), GRID, combine=combine).fit(X, y)
+    new = np.random.default_rng(1).normal(size=(3, X.shape[1]))
+    found = search.predict_interval(new).reshape(3, -1, 2)
+    for x, intervals in zip(new, found, strict=True):
+        bags = [left_out_of_bag(search, X, y, x, trial) for trial in search.classes_]
+        for k, interval in zip(range(len(search.classes_))[-len(intervals) :], intervals, strict=True):
+            ends = [
+                IsotonicRegression().fit(proba[:, k], labels == search.classes_[k]).predict(proba[-1:, k])[0]
+                for proba, labels in bags
+            ]
+            np.testing.assert_allclose(interval, [min(ends), max(ends)], atol=1e-9)
+
+
+def test_intervals_of_a_mixture_depend_on_neither_batch_nor_storage(monkeypatch):
+    X, y = noisy()
+    model = make_pipeline(StandardScaler(with_mean=False), BayesSVC())
+    grid = {f"bayessvc__{name}": values for name, values in GRID.items()}
+    search = BayesSVCSearch(model, grid, combine="stack").fit(X, y)
+    found = search.predict_interval(X[:9])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(search)).predict_interval(X[:9]), found)
+    np.testing.assert_allclose(search.predict_interval(sparse.csr_matrix(X[:9])), found, atol=1e-9)
+    monkeypatch.setattr("bayes_svm.classifiers.predictions.AT_A_TIME", 4)
+    np.testing.assert_array_equal(search.predict_interval(X[:9]), found)
 
 
 def test_over_new_points_the_interval_of_a_mixture_holds_the_frequency():
