@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from bayes_svm import BayesSVC, BayesSVCSearch
 from bayes_svm.classifiers.predictions import TRANSDUCTIVE
 from bayes_svm.conformal.venn_abers import VennAbers, intervals
+from bayes_svm.selection.predictions import class_proba
 from bayes_svm.utils.grid import grid_of, on_grid
 from validation._common import Page, parse, parser_for, short, table
 from validation._common import progress as say
@@ -22,10 +23,10 @@ from validation.search import GRID_C, GRID_GAMMA
 ABOUT = """\
 Probability intervals of `BayesSVC()` and of the mixture, `BayesSVCSearch(BayesSVC(), combine="stack")` over
 {grid} settings of C and gamma: the intervals from p_0 to p_1 of a Venn-Abers predictor of the *left-out*
-values. *All in turn* is what `predict_interval` gives up to 200 rows: each of the n + 1 points is left out,
-the new one with either label; here for 20 test rows of each class, which weigh as the others do. 13 IDA sets
-and two with a rare class, {splits} stratified draws each of {sizes} rows (only from sets
-of one and a half times as many), columns standardised, at most 3000 test rows, which weigh so that the
+values of the fit. *All in turn* is what `predict_interval` gives up to 200 rows: each of the n + 1 points is
+left out, the new one with either label; here for 20 test rows of each class, which weigh as the others do.
+13 IDA sets and two with a rare class, {splits} stratified draws each of {sizes} rows (only from
+sets of one and a half times as many), columns standardised, at most 3000 test rows, which weigh so that the
 classes are as frequent as in training: that is the frequency.
 
 *It holds* where mean p_0 <= frequency <= mean p_1, over all test rows and draws of a set; elsewhere the
@@ -50,6 +51,7 @@ IMBALANCED = ("wine_white_le4", "yeast_me2")
 SIZES = (60, 120, 200, 500)
 # Test rows of each class for which all points are left out in turn.
 FEW = 20
+IN_TURN = "all in turn"
 SETTINGS = len(GRID_C) * len(GRID_GAMMA)
 
 
@@ -93,7 +95,8 @@ def one_case(data: str, name: str, n: int, seed: int) -> dict[str, np.ndarray]:
         model = BayesSVC().fit(X, y)
         mixture = BayesSVCSearch(BayesSVC(), grid, combine="stack").fit(X, y)
         left_out = intervals(model._venn_abers, model.decision_function(X_test))
-        ends = {"left out": left_out, "mixture": mixture.predict_interval(X_test)}
+        mixed = class_proba(mixture.predict_log_proba(X_test))
+        ends = {"left out": left_out, "mixture": intervals(mixture._venn_abers, mixed)}
         if INSTALLED["venn_abers"]:
             warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)  # of venn-abers
             ends |= split_and_folds(X, y, X_test, seed)
@@ -106,11 +109,13 @@ def one_case(data: str, name: str, n: int, seed: int) -> dict[str, np.ndarray]:
     found["frequency"] = np.array([y.mean()])
     if n <= TRANSDUCTIVE:
         few = np.concatenate([np.flatnonzero(y_test == label)[:FEW] for label in (0, 1)])
-        with threadpool_limits(1):
-            one, truth = model.predict_interval(X_test[few]), y_test[few]
+        truth = y_test[few]
         share = np.where(truth == 1, y.mean() / truth.mean(), (1 - y.mean()) / (1 - truth.mean()))
-        own = one[np.arange(len(few)), truth]
-        found["all in turn"] = np.average(np.column_stack([one, own]), axis=0, weights=share)
+        with threadpool_limits(1):
+            for way, one in ((IN_TURN, model), (f"mixture, {IN_TURN}", mixture)):
+                both = one.predict_interval(X_test[few])
+                own = both[np.arange(len(few)), truth]
+                found[way] = np.average(np.column_stack([both, own]), axis=0, weights=share)
     say(f"{name}, {n} rows, draw {seed}: width {np.diff(found['left out'])[0]:.3f}")
     return found
 
@@ -202,7 +207,12 @@ def main() -> None:
     rivals_ways = ("split", "folds") if INSTALLED["venn_abers"] else ()
     for n in SIZES:
         means = of_size(args, n)
-        ways = ["left out", "mixture", *(("all in turn",) if n <= TRANSDUCTIVE else ()), *rivals_ways]
+        ways = [
+            "left out",
+            "mixture",
+            *((IN_TURN, f"mixture, {IN_TURN}") if n <= TRANSDUCTIVE else ()),
+            *rivals_ways,
+        ]
         page.add(f"## {n} rows", summary(means, ways), by_set(means, ways))
     page.finish(args.output)
 
