@@ -171,7 +171,8 @@ def by_set(means: dict[str, dict[str, np.ndarray]], ways: list[str]) -> str:
     for way in ways[:2]:
         head += [f"{way}: p_0", "p_1", "holds", "own", "width"]
     head += [f"{way}: width" for way in ways[2:]]
-    return table(head + (["difference", "as they are"] if len(ways) > 2 else []), lines, left=2)
+    compared = any("difference" in found for found in means.values())
+    return table(head + (["difference", "as they are"] if compared else []), lines, left=2)
 
 
 def means_of(cases: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
