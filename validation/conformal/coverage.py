@@ -18,6 +18,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import special
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
@@ -32,8 +33,8 @@ the left-out scores and online-cp. The columns are standardised by all rows, lab
 and test rows stay exchangeable; rbf kernel with gamma = 1/d, C = 1.
 *Coverage* is how often the set holds the true label, *single* how often it is exactly one label.
 Split conformal prediction trains on half of the rows and calibrates on the other half; cross-conformal has
-five folds. MAPIE and crepes read the decision value through a fixed increasing function, as a probability.
-online-cp solves the machine anew for every point and label, to its own tolerance.
+five stratified folds. MAPIE and crepes read the decision value through a fixed increasing function, as a
+probability. online-cp solves the machine anew for every point and label, to its own tolerance.
 
 Coverage counts as kept if the mean over draws is at least the promised level less three standard errors over
 draws: of all points, or, where labels are compared within their class, of each class. Smoothed p-values must
@@ -141,9 +142,8 @@ def rival_sets(name: str, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.n
     if name == "cross (MAPIE)":
         from mapie.classification import CrossConformalClassifier
 
-        model = CrossConformalClassifier(
-            Scored(gamma=gamma), confidence_level=list(GRID), cv=5, random_state=0
-        )
+        folds = StratifiedKFold(5, shuffle=True, random_state=0)
+        model = CrossConformalClassifier(Scored(gamma=gamma), confidence_level=list(GRID), cv=folds)
         return np.asarray(model.fit_conformalize(X, y).predict_set(new)[1])
     if name == "split (crepes)":
         from crepes import WrapClassifier
