@@ -190,8 +190,8 @@ class AddedScores(Scores):
     def _second(self, cross: list[Array], rows: tuple[int, float, Indices], new: tuple[int, float]) -> Second:
         """Votes where scores are equal.
 
-        Of the rows the problem, the label that the new point has there, and their points; of the new points
-        the problem and the label.
+        ``rows`` are the problem that the rows' scores are of, the new points' label there, and the rows'
+        points; ``new`` are the problem that the new points' scores are of, and their label there.
         """
         (k, sign, among), (own_k, own_sign) = rows, new
 
