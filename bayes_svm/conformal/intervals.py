@@ -10,7 +10,7 @@ from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["TransductiveVennAbers"]
+__all__ = ["TransductiveVennAbers", "read_bags"]
 
 
 class TransductiveVennAbers:
@@ -43,14 +43,8 @@ class TransductiveVennAbers:
         X : array or CSR matrix of shape (n_new, n_features)
             New points.
         """
-        columns = []
-        for k in range(len(self.solutions)):
-            rows, ends = self._label(k) > 0, []
-            for sign in (-1.0, 1.0):
-                bag = self._bag(k, X, sign)
-                ends.append(reading(bag, np.append(rows, sign > 0), bag[:, -1]))
-            columns.append(np.sort(np.column_stack(ends), axis=1))
-        return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+        bags = self.bags(X)
+        return read_bags(bags, self._rows(self.machine.y))
 
     def bags(self, X: object) -> list[Array]:
         """Left-out values of all rows and of each new point, which is last, with each class as trial label.
@@ -65,21 +59,45 @@ class TransductiveVennAbers:
         list of arrays of shape (n_new, n + 1, n_machines)
             One for each class. A row of weight w is repeated w times.
         """
-        numbers = range(len(self.solutions))
-        rest, own = ([self._bag(k, X, sign) for k in numbers] for sign in (-1.0, 1.0))
-        if len(rest) == 1:
-            return [rest[0][..., None], own[0][..., None]]
-        return [np.stack([(own if k == c else rest)[k] for k in numbers], axis=-1) for c in numbers]
+        diagonal, columns = self.machine.kernel.diagonal(X), []
+        for k, solution in enumerate(self.solutions):
+            cross, part = self.machine.cross(solution.problem, X), self._rows(self._scores.parts[k].of_row)
+            same: dict[tuple[bool, float], Array] = {}
+            for c in range(len(self.machine.classes)):
+                key = (c == k, self._scores.unit[c])
+                if len(self.solutions) == 1 or key not in same:
+                    found = self._scores.bags(k, cross, diagonal, c)
+                    same[key] = np.column_stack([found.values[:, part], found.own])
+                columns.append(same[key])
+        n_classes = len(self.machine.classes)
+        return [np.stack(columns[c::n_classes], axis=-1) for c in range(n_classes)]
 
-    def _bag(self, k: int, X: object, sign: float) -> Array:
-        """Left-out values of machine k, shape (n_new, n + 1), where the new points have this label."""
-        cross = self.machine.cross(self.solutions[k].problem, X)
-        values, own, _ = self._scores.valued(k, cross, self.machine.kernel.diagonal(X), sign)
-        return np.column_stack([values[:, self._points(k)], own])
+    def _rows(self, of_row: Indices) -> Indices:
+        """What is known of each row, as often as its weight says."""
+        return np.repeat(of_row, self.machine.weight.astype(np.intp))
 
-    def _points(self, k: int) -> Indices:
-        """The point of problem k that each of the n rows is."""
-        return np.repeat(self.solutions[k].problem.group, self.machine.weight.astype(np.intp))
 
-    def _label(self, k: int) -> Array:
-        return np.asarray(self.solutions[k].problem.label[self._points(k)])
+def read_bags(bags: list[Array], y: Indices) -> Array:
+    """Intervals of each class against the rest: the ends that the trial labels give.
+
+    Parameters
+    ----------
+    bags : list of arrays of shape (n_new, n + 1, n_columns)
+        Values that rise with the probability of each column's class, the new points' last; one array for each
+        class as their trial label. One column is that of the second of two classes.
+    y : array of shape (n,)
+        Class number of each row.
+
+    Returns
+    -------
+    array of shape (n_new, 2), or (n_new, n_classes, 2) for several columns
+        Lower and upper ends.
+    """
+    n_columns = bags[0].shape[2]
+    ends = [
+        [reading(bag[:, :, k], np.append(y, c) == own, bag[:, -1, k]) for k, own in columns]
+        for c, bag in enumerate(bags)
+        for columns in [[(0, 1)] if n_columns == 1 else [(k, k) for k in range(n_columns)]]
+    ]
+    found = np.stack([np.min(ends, axis=0), np.max(ends, axis=0)], axis=-1)
+    return np.asarray(found[0] if n_columns == 1 else found.swapaxes(0, 1))

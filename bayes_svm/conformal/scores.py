@@ -10,14 +10,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from bayes_svm._core.removals import Removals
-from bayes_svm.conformal.adding import Adder, NewPoints
+from bayes_svm.conformal.adding import Adder, Machines, NewPoints
 from bayes_svm.conformal.votes import Votes, vote
 from bayes_svm.dual.machine import Machine
+from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out.cases import Leaving
 from bayes_svm.leave_one_out.machines import left_out_machines
@@ -29,6 +31,8 @@ __all__ = ["AddedScores", "Comparison", "KeptScores", "LeftOutScores", "MarginSc
 # Scores that differ by at most this multiple of the largest value are equal: the exact values are known to a
 # fraction of it. So are votes that differ by this.
 TIE = 1e-9
+# So are scores that differ by this multiple of the largest sum of absolute summands: some thousand roundings.
+ROUNDED = 1e-12
 # Minus the votes of the class of some rows and of some new points, given the numbers of both.
 Second = Callable[[Indices, Indices], tuple[Array, Array]]
 # Left-out values of the larger bag are read alike at any size.
@@ -74,6 +78,8 @@ class Scores(ABC):
     def __init__(self, machine: Machine, solutions: list[DualSolution], class_conditional: bool) -> None:
         self.machine, self.solutions, self.class_conditional = machine, solutions, class_conditional
         self.n_classes = len(machine.classes)
+        # Largest sum of absolute summands of a decision value, which the rounding errors are a share of.
+        self._summands = [one.problem.gram.largest_sum(one.beta) for one in solutions]
         used = np.flatnonzero(machine.weight > 0)
         self._copies: list[Array] = [
             np.bincount(
@@ -113,9 +119,32 @@ class Scores(ABC):
         """Add the rows to ``found``."""
 
 
-def _add(found: Comparison, c: int, scores: Array, own: Array, copies: Array, second: Second) -> None:
+class Bags(NamedTuple):
+    """Values of the parts of one problem's rows and of new points, each with the same trial label.
+
+    Parameters
+    ----------
+    values : array of shape (n_new, n_parts)
+        Decision values of the parts.
+    own : array of shape (n_new,)
+        Those of the new points.
+    near : array of shape (n_new,)
+        Values that differ by at most this are equal.
+    unstable : array of bool of shape (n_new,)
+        Whether an intercept was not unique.
+    """
+
+    values: Array
+    own: Array
+    near: Array
+    unstable: Mask
+
+
+def _add(
+    found: Comparison, c: int, scores: Array, own: Array, near: Array, copies: Array, second: Second
+) -> None:
     """Count rows for trial label c, from scores of shape (n_new, n_scores) and those of the new points."""
-    near = TIE * np.maximum(1.0, np.abs(own))
+    near = near[:, None]
     stranger, as_strange = scores > own + near, scores >= own - near
     tied = as_strange & ~stranger
     if tied.any():
@@ -140,52 +169,48 @@ class AddedScores(Scores):
     def __init__(self, machine: Machine, solutions: list[DualSolution], class_conditional: bool) -> None:
         super().__init__(machine, solutions, class_conditional)
         self._adders = [Adder(solution) for solution in solutions]
+        used = np.flatnonzero(machine.weight > 0)
+        # Upper bound of the alpha of one copy of a row, or of a new point, of each class.
+        self.unit = np.zeros(self.n_classes)
+        self.unit[machine.y[used]] = machine.row_bound[used] / machine.weight[used]
+        self.parts = [_Parts.of(one.problem, machine, used) for one in solutions]
         self._votes = [
             Votes.alone(machine, one.problem, copies)
             for one, copies in zip(solutions, self._copies, strict=True)
         ]
-        # Upper bound of the alpha of one copy of each row, and of a new point of either label.
-        self._unit = np.divide(
-            machine.row_bound, machine.weight, out=np.zeros(len(machine.y)), where=machine.weight > 0
-        )
-        self._bounds = [
-            {
-                sign: float(self._unit[one.problem.first_row[one.problem.label == sign][0]])
-                for sign in (-1.0, 1.0)
-            }
-            for one in solutions
-        ]
 
     def _count(self, cross: list[Array], diagonal: Array, found: Comparison) -> None:
         if self.n_classes == 2:
+            parts = self.parts[0]
             for c, sign in enumerate((-1.0, 1.0)):
-                values, own, unstable = self.valued(0, cross[0], diagonal, sign)
-                label, copies = self.solutions[0].problem.label, self._copies[0]
-                among = np.flatnonzero((label == sign) | (not self.class_conditional))
-                second = self._second(cross, (0, sign, among), (0, sign))
-                _add(found, c, -label[among] * values[:, among], -sign * own[:, None], copies[among], second)
-                found.unstable[:, c] |= unstable
+                bags = self.bags(0, cross[0], diagonal, c)
+                among = np.flatnonzero((parts.own == c) | (not self.class_conditional))
+                label = 2.0 * parts.own[among] - 1.0
+                second = self._second(cross, (0, sign, parts.point[among]), (0, sign))
+                scores, own = -label * bags.values[:, among], -sign * bags.own[:, None]
+                _add(found, c, scores, own, bags.near, parts.copies[among], second)
+                found.unstable[:, c] |= bags.unstable
             return
         # The score of a row is that of its own class's machine, which sees the new point as one of the class,
         # or as one of the rest.
-        owns, others = [], []
-        for k, solution in enumerate(self.solutions):
-            members = np.flatnonzero(solution.problem.label > 0)
-            copies = self._copies[k][members]
-            values, own, unstable = self.valued(k, cross[k], diagonal, 1.0)
-            second = self._second(cross, (k, 1.0, members), (k, 1.0))
-            _add(found, k, -values[:, members], -own[:, None], copies, second)
-            found.unstable[:, k] |= unstable
-            owns.append(own)
-            if not self.class_conditional:
-                values, _, unstable = self.valued(k, cross[k], diagonal, -1.0)
-                others.append((-values[:, members], copies, unstable, members))
-        for k, (scores, copies, unstable, members) in enumerate(others):
-            for c in range(self.n_classes):
+        own_bags = [self.bags(k, cross[k], diagonal, k) for k in range(self.n_classes)]
+        for k, parts in enumerate(self.parts):
+            members, other_bags = np.flatnonzero(parts.own == k), dict[float, Bags]()
+            for c, new in enumerate(own_bags):
+                if c != k and self.class_conditional:
+                    continue
+                bags = new
                 if c != k:
-                    second = self._second(cross, (k, -1.0, members), (c, 1.0))
-                    _add(found, c, scores, -owns[c][:, None], copies, second)
-                    found.unstable[:, c] |= unstable
+                    # What the machine of class k knows of a label of the rest is the bound of its alpha.
+                    bound = float(self.unit[c])
+                    if bound not in other_bags:
+                        other_bags[bound] = self.bags(k, cross[k], diagonal, c)
+                    bags = other_bags[bound]
+                sign = 1.0 if c == k else -1.0
+                second = self._second(cross, (k, sign, parts.point[members]), (c, 1.0))
+                near, scores = np.maximum(bags.near, new.near), -bags.values[:, members]
+                _add(found, c, scores, -new.own[:, None], near, parts.copies[members], second)
+                found.unstable[:, c] |= bags.unstable
 
     def _second(self, cross: list[Array], rows: tuple[int, float, Indices], new: tuple[int, float]) -> Second:
         """Votes where scores are equal.
@@ -204,42 +229,87 @@ class AddedScores(Scores):
 
         return second
 
-    def valued(self, k: int, cross: Array, diagonal: Array, sign: float) -> tuple[Array, Array, Mask]:
-        """Values of the points of problem k and of the new points, which have this label, and if unstable."""
-        n_new = len(diagonal)
-        new = NewPoints(
-            cross, diagonal, np.arange(n_new), np.full(n_new, sign), np.full(n_new, self._bounds[k][sign])
-        )
-        return self._values_of(k, new)
+    def bags(self, k: int, cross: Array, diagonal: Array, c: int) -> Bags:
+        """Values of problem k where new points have the trial label c.
+
+        Parameters
+        ----------
+        k : int
+            The problem.
+        cross : array of shape (n_new, n_points)
+            Kernel values between the new points and those of the problem.
+        diagonal : array of shape (n_new,)
+            Kernel value of each new point with itself.
+        c : int
+            Number of the class.
+        """
+        n_new, positive = len(diagonal), 1 if self.n_classes == 2 else k
+        sign = 1.0 if c == positive else -1.0
+        new = NewPoints(cross, diagonal, np.arange(n_new), np.full(n_new, sign), np.full(n_new, self.unit[c]))
+        added = self._adders[k].add(new)
+        values, own, unstable = self._values_of(k, new, added)
+        summands = np.einsum("ij,ij->i", np.abs(added.beta[:, :-1]), np.abs(cross))
+        summands += np.abs(added.beta[:, -1]) * diagonal
+        summands = np.maximum(summands, self._summands[k])
+        largest = np.maximum(np.abs(values).max(axis=1, initial=1.0), np.abs(own))
+        unstable = unstable | np.isin(added.status, ("unstable", "inexact"))
+        return Bags(values, own, np.maximum(TIE * largest, ROUNDED * summands), unstable)
 
     @abstractmethod
-    def _values_of(self, k: int, new: NewPoints) -> tuple[Array, Array, Mask]:
-        """The values for each pair of a new point and its label."""
+    def _values_of(self, k: int, new: NewPoints, added: Machines) -> tuple[Array, Array, Mask]:
+        """Values of the parts and of the new points, and whether they are unstable."""
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Rows of one problem between which it does not tell: those of one point and one class.
+
+    Parameters
+    ----------
+    point, own : arrays of int of shape (n_parts,)
+        Point and class of each part.
+    copies : array of shape (n_parts,)
+        Number of rows.
+    of_row : array of int of shape (n_samples,)
+        The part of each row; -1 for a row of weight 0.
+    """
+
+    point: Indices
+    own: Indices
+    copies: Array
+    of_row: Indices
+
+    @classmethod
+    def of(cls, problem: DualProblem, machine: Machine, used: Indices) -> _Parts:
+        n_classes, of_row = len(machine.classes), np.full(len(machine.y), -1)
+        keys = problem.group[used] * n_classes + machine.y[used]
+        different, part = np.unique(keys, return_inverse=True)
+        of_row[used] = part
+        copies = np.bincount(part, weights=machine.weight[used]).astype(float)
+        return cls(different // n_classes, different % n_classes, copies, of_row)
 
 
 class MarginScores(AddedScores):
     r"""Scores from the machine trained on all n + 1 points, :math:`- y_i f_{Z^y}(x_i)`."""
 
-    def _values_of(self, k: int, new: NewPoints) -> tuple[Array, Array, Mask]:
-        found = self._adders[k].add(new)
-        return found.values[:, :-1], found.values[:, -1], np.isin(found.status, ("unstable", "inexact"))
+    def _values_of(self, k: int, new: NewPoints, added: Machines) -> tuple[Array, Array, Mask]:
+        return added.values[:, self.parts[k].point], added.values[:, -1], np.zeros(len(new.which), dtype=bool)
 
 
 class LeftOutScores(AddedScores):
     r"""Scores from the machines trained without the point itself, :math:`- y_i f_{Z^y \setminus i}(x_i)`."""
 
-    def _values_of(self, k: int, new: NewPoints) -> tuple[Array, Array, Mask]:
-        solution, adder = self.solutions[k], self._adders[k]
-        found = adder.add(new)
-        unit = self._unit[solution.problem.first_row]
+    def _values_of(self, k: int, new: NewPoints, added: Machines) -> tuple[Array, Array, Mask]:
+        solution, adder, parts = self.solutions[k], self._adders[k], self.parts[k]
+        unit = self.unit[parts.own]
+        # One copy of a row leaves; the new point, which is last, without itself is not in the bag.
+        rest = np.maximum(0.0, solution.problem.bound[parts.point] - unit)
+        rest[rest < RELATIVE * unit] = 0.0
         values, unstable = np.empty((len(new.which), len(unit))), np.zeros(len(new.which), dtype=bool)
         for pair in range(len(new.which)):
-            larger = adder.solved(new, pair, start=found.beta[pair])
-            # One copy of every point leaves; the new point, which is last, without itself is not in the bag.
-            rest = np.maximum(0.0, solution.problem.bound - unit)
-            rest[rest < RELATIVE * unit] = 0.0
+            larger = adder.solved(new, pair, start=added.beta[pair])
             outcomes = Finder(larger, EXACTLY, remainders=False).outcomes(
-                Removals.of_points(np.arange(len(unit)), rest)
+                Removals.of_points(parts.point, rest)
             )
             values[pair] = outcomes.values
             unstable[pair] = np.isin(outcomes.status, ("unstable", "inexact")).any()
@@ -294,8 +364,11 @@ class KeptScores(Scores):
         for c in range(self.n_classes):
             sign, k = (2.0 * c - 1.0, 0) if self.n_classes == 2 else (1.0, c)
             among = np.flatnonzero((self._y == c) | (not self.class_conditional))
-            second = self._second(cross[k], k, sign, among)
-            _add(found, c, self._scores[among], -sign * at[k][:, among], self._times[among], second)
+            second, own = self._second(cross[k], k, sign, among), at[k][:, among]
+            summands = np.maximum(np.abs(cross[k]) @ np.abs(self.solutions[k].beta), self._summands[k])
+            largest = np.maximum(np.abs(own).max(axis=1, initial=1.0), np.abs(self._scores).max())
+            near = np.maximum(TIE * largest, ROUNDED * summands)
+            _add(found, c, self._scores[among], -sign * own, near, self._times[among], second)
             found.unstable[:, c] |= unstable[k]
 
     def _second(self, cross: Array, k: int, sign: float, among: Indices) -> Second:

@@ -11,7 +11,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.classifiers.predictions import blocks_of, left_out_logs
-from bayes_svm.conformal.venn_abers import VennAbers, intervals, reading
+from bayes_svm.conformal.intervals import read_bags
+from bayes_svm.conformal.venn_abers import VennAbers, intervals
 from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.selection.mixture import pooled
 from bayes_svm.selection.trials import last_step
@@ -132,17 +133,13 @@ class SearchPredictions:
         models = [last_step(model) for model in self.estimators_]
         assert models[0]._bag is not None  # else the left-out values of the fit are read
         _, labels, times = models[0]._bag
-        labels, ends = np.repeat(labels, times.astype(np.intp)), []
+        y = np.repeat(np.searchsorted(self.classes_, labels), times.astype(np.intp))
+        bags, two = [], len(self.classes_) == 2
         by_model = [left_out_logs(model, X) for model, X in zip(models, given, strict=True)]
-        for trial, logs in zip(self.classes_, zip(*by_model, strict=True), strict=True):
+        for logs in zip(*by_model, strict=True):
             mixed = self._pooled([one.reshape(-1, len(self.classes_)) for one in logs])
-            bags = np.exp(mixed).reshape(logs[0].shape)
-            known = np.append(labels, trial)
-            ends.append(
-                [reading(bags[:, :, k], known == own, bags[:, -1, k]) for k, own in enumerate(self.classes_)]
-            )
-        found = np.stack([np.min(ends, axis=0), np.max(ends, axis=0)], axis=-1)
-        return found[1] if len(found) == 2 else found.swapaxes(0, 1)
+            bags.append(np.exp(mixed).reshape(logs[0].shape)[:, :, 1 if two else 0 :])
+        return read_bags(bags, y)
 
     def _pooled(self, logs: list[Array]) -> Array:
         """Log-probabilities of the mixture, from those of its models."""
