@@ -293,7 +293,7 @@ class BayesSVC(SVCPredictions):
         self._calibration = Calibration(self.link, self.smoothing, self.multiclass, self.class_weight_)
         self._probabilities = self._calibration.fit(data)
         self._venn_abers = predictors(data.values, data.y, data.weight)
-        self._bag = bag_of(machine) if groups is None else None
+        self._bag = bag_of(self, machine) if groups is None else None
         # The attributes: what predictions are made from, and the rows left out.
         self._store_machine(machine, found, reader)
         self._store_left_out(rows_left_out(machine, leaving, found), leaving, data, reading)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,15 +29,40 @@ TRANSDUCTIVE = 200
 AT_A_TIME = 256
 
 
-def bag_of(machine: Machine) -> tuple[Any, NDArray[Any], Array] | None:
-    """The rows, labels and weights that new points join for their intervals; None if they are too many.
+class Bag(NamedTuple):
+    """What new points join for their intervals.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features)
+        The training rows.
+    labels : array of shape (n_samples,)
+        Their labels.
+    weight : array of shape (n_samples,)
+        How many equal rows each stands for.
+    parameters : dict
+        The parameters of the fit, which may be set to others later.
+    """
+
+    X: Any
+    labels: NDArray[Any]
+    weight: Array
+    parameters: dict[str, Any]
+
+
+def bag_of(estimator: Any, machine: Machine) -> Bag | None:
+    """The rows that new points join; None if they are too many, or cannot be joined.
 
     Weights must be numbers of equal rows. A precomputed kernel does not hold k(x, x) of new points.
     """
     weight = machine.weight
-    alike = bool(np.all(weight == np.floor(weight))) and machine.convex and not machine.kernel.precomputed
-    few = len(machine.y) <= TRANSDUCTIVE and weight.sum() <= TRANSDUCTIVE
-    return (machine.X, machine.classes[machine.y], weight) if few and alike else None
+    if len(weight) > TRANSDUCTIVE or weight.sum() > TRANSDUCTIVE or np.any(weight != np.floor(weight)):
+        return None
+    if not machine.convex or machine.kernel.precomputed:
+        return None
+    parameters = {name: getattr(estimator, name) for name in estimator._parameter_constraints}
+    # The caller may change the rows after the fit.
+    return Bag(machine.X.copy(), machine.classes[machine.y], weight, parameters)
 
 
 def blocks_of(X: Any) -> list[slice]:
@@ -240,7 +266,9 @@ class SVCPredictions(SVCParameters):
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def _transductive(self) -> TransductiveVennAbers:
-        machine, solutions = machine_of(self, *self._bag)
+        fitted = copy(self)
+        fitted.__dict__.update(self._bag.parameters)
+        machine, solutions = machine_of(fitted, *self._bag[:3])
         return TransductiveVennAbers(machine, list(solutions))
 
     def _margins(self, X: Any) -> Array:

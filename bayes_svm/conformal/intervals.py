@@ -43,8 +43,7 @@ class TransductiveVennAbers:
         X : array or CSR matrix of shape (n_new, n_features)
             New points.
         """
-        bags = self.bags(X)
-        return read_bags(bags, self._rows(self.machine.y))
+        return read_bags(self.bags(X), self._rows(self.machine.y))
 
     def bags(self, X: object) -> list[Array]:
         """Left-out values of all rows and of each new point, which is last, with each class as trial label.
@@ -94,10 +93,10 @@ def read_bags(bags: list[Array], y: Indices) -> Array:
         Lower and upper ends.
     """
     n_columns = bags[0].shape[2]
+    columns = [(0, 1)] if n_columns == 1 else [(k, k) for k in range(n_columns)]
     ends = [
         [reading(bag[:, :, k], np.append(y, c) == own, bag[:, -1, k]) for k, own in columns]
         for c, bag in enumerate(bags)
-        for columns in [[(0, 1)] if n_columns == 1 else [(k, k) for k in range(n_columns)]]
     ]
     found = np.stack([np.min(ends, axis=0), np.max(ends, axis=0)], axis=-1)
     return np.asarray(found[0] if n_columns == 1 else found.swapaxes(0, 1))

@@ -35,7 +35,6 @@ BLOCK = 256
 class ConformalPredictions(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Predictions of :class:`bayes_svm.ConformalSVC`, from what its ``fit`` stores."""
 
-    smoothed: bool
     n_jobs: int | None
     verbose: int
     classes_: NDArray[Any]
@@ -45,6 +44,7 @@ class ConformalPredictions(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     _solutions: list[DualSolution]
     _scores: Scores
     _seed: int
+    _smoothed: bool
 
     def p_values(self, X: Any) -> Array:
         r"""How plausible each label is: the share of rows at least as strange as the point would be with it.
@@ -60,6 +60,13 @@ class ConformalPredictions(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         array of shape (n_samples, n_classes)
             The p-values, in (0, 1]; :attr:`guarantee_` says what is promised.
+
+        Raises
+        ------
+        ValueError
+            If X is not as in ``fit``, or so large that a kernel value is not finite.
+        MemoryError
+            If the kernel values of some new points do not fit.
         """
         return self._p_values(X)[0]
 
@@ -78,8 +85,14 @@ class ConformalPredictions(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         array of bool of shape (n_samples, n_classes) or (n_samples, n_classes, n_levels)
             Which labels are in the set, in the order of ``classes_``. A set may be empty: then no label is
             plausible.
+
+        Raises
+        ------
+        ValueError
+            If a level is not between 0 and 1; see also :meth:`p_values`.
         """
-        levels = np.asarray(confidence_level, dtype=np.float64)
+        levels = np.asarray(confidence_level)
+        levels = levels.astype(float) if levels.dtype.kind in "fiu" else np.empty(0)
         if levels.ndim > 1 or levels.size == 0 or not np.all((levels > 0.0) & (levels < 1.0)):
             raise ValueError(
                 f"confidence_level={confidence_level!r} is not a level: give a number between 0 and 1, or a "
@@ -144,12 +157,13 @@ class ConformalPredictions(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             X = with_narrow_indices(X)
             if not reset:
                 return validate_data(self, X, dtype=np.float64, accept_sparse=accepted, reset=False)
-            return validate_data(self, X, y, dtype=np.float64, accept_sparse=accepted)[0]
+            # A copy, because the rows are compared with new points long after.
+            return validate_data(self, X, y, dtype=np.float64, accept_sparse=accepted, copy=True)[0]
         validate_data(self, X, reset=reset, skip_check_array=True)
         steps = self.estimator_[:-1]
         if len(steps):
             X = steps.fit_transform(X, y) if reset else steps.transform(X)
-        return with_narrow_indices(check_array(X, accept_sparse="csr", dtype=np.float64))
+        return with_narrow_indices(check_array(X, accept_sparse="csr", dtype=np.float64, copy=reset))
 
     def _p_values(self, X: Any) -> tuple[Array, Array]:
         """The p-values, and the decision value for each class."""
@@ -173,7 +187,7 @@ class ConformalPredictions(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             np.vstack([getattr(one, name) for one in found]) for name in ("stranger", "equal", "values")
         )
         as_strange = 1.0 + equal
-        if self.smoothed:
+        if self._smoothed:
             tau = uniforms_of_rows(X, self._seed, len(self.classes_))
             # Whole numbers are what independent noise on all scores gives, which the proof for machines
             # without the new point needs.
@@ -185,5 +199,6 @@ class ConformalPredictions(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         machine, kernel = self._machine, self._machine.kernel
         with one_blas_thread():
             cross = [machine.cross(solution.problem, X) for solution in self._solutions]
-            diagonal = np.zeros(X.shape[0]) if kernel.precomputed else kernel.diagonal(X)
+            # Only machines with the new point need k(x, x), which may be too large for double precision.
+            diagonal = kernel.diagonal(X) if self.score_ in EXACT else np.zeros(X.shape[0])
             return self._scores.compare(cross, diagonal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from bayes_svm.kernels.kernel import Kernel
 
@@ -43,10 +44,10 @@ def breaches(estimator: Any) -> list[str]:
 
 def _learns(step: Any) -> bool:
     """Whether a step of a pipeline does something that it may have learned."""
-    return step is not None and step != "passthrough"
+    return step is not None and not isinstance(step, str) and get_tags(step).requires_fit
 
 
-def promise(score: str, class_conditional: bool, smoothed: bool, broken: list[str]) -> str:
+def promise(score: str, class_conditional: bool, smoothed: bool, reasons: list[str]) -> str:
     """The sentence.
 
     Parameters
@@ -57,14 +58,14 @@ def promise(score: str, class_conditional: bool, smoothed: bool, broken: list[st
         Whether a label is compared with the rows of the same label only.
     smoothed : bool
         Whether ties are broken at random.
-    broken : list of str
-        What :func:`breaches` found.
+    reasons : list of str
+        Why the promise is approximate.
     """
     how_often = "confidence_level" if smoothed and score in EXACT else PROMISES[score]
     where = ", within each class" if class_conditional else ""
     if class_conditional and score == "cv+":
         where += " of n rows"
     sentence = f"The set holds the true label with probability {how_often}{where}"
-    if broken:
-        return f"{sentence}; approximately, because {' and '.join(broken)} saw the training rows only."
+    if reasons:
+        return f"{sentence}; approximately, because {', and '.join(reasons)}."
     return f"{sentence}, if the new point and the training rows are exchangeable."

@@ -81,6 +81,9 @@ class Scores(ABC):
         # Largest sum of absolute summands of a decision value, which the rounding errors are a share of.
         self._summands = [one.problem.gram.largest_sum(one.beta) for one in solutions]
         used = np.flatnonzero(machine.weight > 0)
+        # Upper bound of the alpha of one copy of a row, or of a new point, of each class.
+        self.unit = np.zeros(self.n_classes)
+        self.unit[machine.y[used]] = machine.row_bound[used] / machine.weight[used]
         self._copies: list[Array] = [
             np.bincount(
                 one.problem.group[used], weights=machine.weight[used], minlength=len(one.problem.label)
@@ -170,9 +173,6 @@ class AddedScores(Scores):
         super().__init__(machine, solutions, class_conditional)
         self._adders = [Adder(solution) for solution in solutions]
         used = np.flatnonzero(machine.weight > 0)
-        # Upper bound of the alpha of one copy of a row, or of a new point, of each class.
-        self.unit = np.zeros(self.n_classes)
-        self.unit[machine.y[used]] = machine.row_bound[used] / machine.weight[used]
         self.parts = [_Parts.of(one.problem, machine, used) for one in solutions]
         self._votes = [
             Votes.alone(machine, one.problem, copies)
@@ -354,7 +354,7 @@ class KeptScores(Scores):
         self._votes = []
         for one, copies in zip(solutions, self._copies, strict=True):
             point = one.problem.group[leaving.part_row]
-            removed = leaving.removed * copies[point] / one.problem.bound[point]
+            removed = leaving.removed / self.unit[self._y]
             leaves = sparse.csr_array((removed, (leaving.case, point)), (len(leaving.times), len(copies)))
             self._votes.append(Votes(machine, one.problem, copies, point, leaving.case, leaves))
 

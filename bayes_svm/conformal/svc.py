@@ -15,6 +15,7 @@ from bayes_svm.conformal.promise import breaches, promise
 from bayes_svm.conformal.scores import KeptScores, LeftOutScores, MarginScores, Scores
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
+from bayes_svm.dual.order import seed_of_rows
 from bayes_svm.dual.solution import DualSolution, warn_if_inexact
 from bayes_svm.leave_one_out.cases import rows_alone, strata
 from bayes_svm.utils.checks import check_members, checked_labels
@@ -51,8 +52,9 @@ class ConformalSVC(ConformalPredictions):
     The p-value of a label is the share of rows that are at least as strange as the new point would be with
     this label. How strange a row is, its score s, is minus a decision value of its own class. Of points with
     equal values, as the free points of a machine have, that is the stranger for whose class fewer other rows
-    vote, each with its kernel value as its weight. No data are held out, and nothing is trained again: the
-    exact machine with the new point, or without a row, follows from the solution by a path.
+    vote, each with its kernel value as its weight. Several classes are taken one against the rest. No data
+    are held out, and nothing is trained again: the exact machine with the new point, or without a row,
+    follows from the solution by a path.
 
     Parameters
     ----------
@@ -71,11 +73,11 @@ class ConformalSVC(ConformalPredictions):
     class_conditional : {"auto"} or bool, default="auto"
         Compare with the rows of the trial label's class only. What is promised then holds within each class.
         "auto" does so for data with more columns than rows, where scores of different classes are not
-        comparable.
+        comparable; a precomputed kernel does not tell the number of columns.
     smoothed : bool, default=False
         Break the ties that are left at random. With "margin" and "left_out" this makes the p-values exactly
-        uniform; with data of few distinct rows the sets are smaller. The random numbers depend on what a
-        point holds and on ``random_state``, not on the other points.
+        uniform; with data of few distinct rows the sets are smaller. The random numbers depend on what the
+        training rows and the point hold and on ``random_state``, not on the other points.
     random_state : int, RandomState instance or None, default=None
         Seed of the numbers that break ties.
     n_jobs : int, default=None
@@ -106,7 +108,8 @@ class ConformalSVC(ConformalPredictions):
     the true label with probability at least the level, for every n and every distribution. "jackknife+" and
     "cv+" promise ``2 level - 1`` and give about the level in practice. What is computed from the training
     rows alone, such as ``gamma="scale"`` or a scaler before the machine, makes the promise approximate;
-    :meth:`fit` warns.
+    :meth:`fit` warns. That of "cv+" is proven for folds of equal size, which strata are up to one row of each
+    class.
 
     References
     ----------
@@ -231,14 +234,20 @@ class ConformalSVC(ConformalPredictions):
             self.classes_ = machine.classes
             self._choose(machine)
             self._scores = self._scores_of(machine, self._solutions)
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        broken = breaches(self.estimator)
-        self.guarantee_ = promise(self.score_, self.class_conditional_, self.smoothed, broken)
+        self._smoothed = bool(self.smoothed)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        # New random numbers for new training rows: the promise is one over their draws.
+        self._seed = seed_of_rows(machine.X, machine.y, seed)
+        broken = breaches(self.estimator_)
         if broken:
             warn(
                 f"The guarantee is approximate, because {' and '.join(broken)} saw the training rows and not "
                 "the new point: choose them without these rows, such as gamma=0.1, for an exact one."
             )
+        reasons = [f"{' and '.join(broken)} saw the training rows only"] if broken else []
+        if not all(solution.exact for solution in self._solutions):
+            reasons.append("the solution is not exact")
+        self.guarantee_ = promise(self.score_, self.class_conditional_, self._smoothed, reasons)
         return self
 
     @property

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["rank_of_rows", "rank_of_sets", "uniforms_of_rows"]
+__all__ = ["rank_of_rows", "rank_of_sets", "seed_of_rows", "uniforms_of_rows"]
 
 Words = NDArray[np.uint64]
 
@@ -76,6 +76,22 @@ def uniforms_of_rows(X: Any, seed: int, number: int) -> Array:
     words = _mix(keys[:, None] + np.arange(1, number + 1).astype(np.uint64) * GOLDEN)
     # The upper 53 bits; never 0 or 1.
     return np.asarray(((words >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53)
+
+
+def seed_of_rows(X: Any, y: Indices, seed: int) -> int:
+    """A seed that depends on what all rows hold, on their class numbers and on a seed, not on their order.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features)
+        Feature vectors.
+    y : array of shape (n_samples,)
+        Class numbers.
+    seed : int
+        The seed, from 0.
+    """
+    keys = _mix(_keys_of_rows(X, np.arange(X.shape[0]), _all_bits) + (y + 1).astype(np.uint64) * GOLDEN)
+    return int(_mix(keys).sum(keepdims=True)[0] ^ _mix(np.array([seed], dtype=np.uint64))[0])
 
 
 def rank_of_sets(gram: Array) -> Indices:

@@ -131,9 +131,9 @@ class SearchPredictions:
     def _transductive(self, given: list[Any]) -> Array:
         """Intervals of new points, given as each model takes them, by the left-out values of n + 1 points."""
         models = [last_step(model) for model in self.estimators_]
-        assert models[0]._bag is not None  # else the left-out values of the fit are read
-        _, labels, times = models[0]._bag
-        y = np.repeat(np.searchsorted(self.classes_, labels), times.astype(np.intp))
+        bag = models[0]._bag
+        assert bag is not None  # else the left-out values of the fit are read
+        y = np.repeat(np.searchsorted(self.classes_, bag.labels), bag.weight.astype(np.intp))
         bags, two = [], len(self.classes_) == 2
         by_model = [left_out_logs(model, X) for model, X in zip(models, given, strict=True)]
         for logs in zip(*by_model, strict=True):

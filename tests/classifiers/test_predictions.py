@@ -227,6 +227,36 @@ def test_with_few_rows_an_interval_is_that_of_all_points_left_out_in_turn(make):
             np.testing.assert_allclose(interval, sorted(ends), atol=1e-9)
 
 
+def test_with_class_weights_of_several_classes_every_other_class_is_a_trial_label():
+    X, y = three_classes(n=24)
+    clf = BayesSVC(gamma=0.5, class_weight={0: 0.2, 1: 1.0, 2: 5.0}).fit(X, y)
+    new = np.random.default_rng(1).normal(size=(3, X.shape[1]))
+    found = clf.predict_interval(new)
+    np.testing.assert_allclose(clone(clf).fit(X[::-1], y[::-1]).predict_interval(new), found, atol=1e-9)
+    for x, intervals in zip(new, found, strict=True):
+        ends = []
+        for trial in clf.classes_:
+            bag, labels = np.vstack([X, x]), np.append(y, trial)
+            values = np.round(leave_one_out(clone(clf), bag, labels, method="retrain").decision_values, 9)
+            ends.append(
+                [
+                    IsotonicRegression().fit(values[:, k], labels == k).predict(values[-1:, k])[0]
+                    for k in range(3)
+                ]
+            )
+        np.testing.assert_allclose(intervals, np.column_stack([np.min(ends, 0), np.max(ends, 0)]), atol=1e-9)
+
+
+def test_intervals_are_those_of_the_fit_whatever_is_set_or_changed_later():
+    X, y = noisy(n=40)
+    given, new = X.copy(), np.random.default_rng(1).normal(size=(3, 3))
+    clf = BayesSVC(gamma=0.5).fit(given, y)
+    found = clf.predict_interval(new)
+    given[:] = 0.0
+    clf.set_params(C=-1.0, gamma=5.0)
+    np.testing.assert_array_equal(clf.predict_interval(new), found)
+
+
 def test_over_new_points_the_interval_holds_the_frequency():
     X, y = noisy(n=2000, noise=0.7)
     clf = BayesSVC().fit(X[:100], y[:100])

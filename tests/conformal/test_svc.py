@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -64,6 +64,46 @@ def test_ties_and_repeated_rows_count_one_by_one(score):
     np.testing.assert_allclose(p, expected_p_values(SVC(gamma=0.5), X, y, new, score, False), atol=1e-12)
 
 
+@pytest.mark.parametrize("conditional", [False, True])
+@pytest.mark.parametrize("score", SCORES)
+def test_classes_may_have_weights_and_rows_of_several_classes_be_equal(score, conditional):
+    X, y = three_classes(n=24)
+    for rows in zip(*(np.flatnonzero(y == k)[:3] for k in range(3)), strict=True):
+        X[list(rows)] = X[rows[0]]
+    new = np.vstack([np.random.default_rng(1).normal(size=(4, X.shape[1])), X[:1]])
+    estimator = SVC(C=1.0, gamma=0.5, class_weight={0: 0.2, 1: 1.0, 2: 5.0})
+    p = ConformalSVC(estimator, score, conditional).fit(X, y).p_values(new)
+    np.testing.assert_allclose(p, expected_p_values(estimator, X, y, new, score, conditional), atol=1e-12)
+    again = ConformalSVC(estimator, score, conditional).fit(X[::-1], y[::-1])
+    np.testing.assert_allclose(again.p_values(new), p, atol=1e-12)
+
+
+@pytest.mark.parametrize("score", ["margin", "jackknife+", "cv+"])
+def test_with_a_huge_bound_rounding_breaks_no_ties(score):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    X, new = np.round(rng.normal(size=(200, 2)) + 0.5 * y[:, None], 1), np.round(rng.normal(size=(60, 2)), 1)
+    model = ConformalSVC(SVC(C=1e5, gamma=0.5), score).fit(X, y)
+    p = model.p_values(new)
+    np.testing.assert_array_equal(model.p_values(new), p)
+    np.testing.assert_array_equal(np.vstack([model.p_values(one[None]) for one in new]), p)
+    order = rng.permutation(200)
+    np.testing.assert_array_equal(clone(model).fit(X[order], y[order]).p_values(new), p)
+
+
+def test_with_one_huge_row_each_rank_is_as_frequent_as_it_must_be():
+    """Each of 14 points is the new one in turn: the ranks within a class are those of one fixed order."""
+    rng = np.random.default_rng(9)
+    y = np.arange(14) % 2
+    X = rng.normal(size=(14, 2)) + 0.7 * y[:, None]
+    X[0] *= 1e4
+    model = ConformalSVC(SVC(C=1e4, kernel="linear"), "margin", True)
+    own = [model.fit(np.delete(X, i, 0), np.delete(y, i)).p_values(X[[i]])[0, y[i]] for i in range(14)]
+    for label in (0, 1):
+        ranks = np.sort(np.rint(7 * np.array(own)[y == label]))
+        assert np.all(ranks >= np.arange(1, 8))
+
+
 def test_labels_may_be_strings_in_any_order():
     X, y = three_classes(n=30)
     names = np.array(["b", "c", "a"])[y]
@@ -107,7 +147,7 @@ def test_rounding_of_the_level_decides_nothing():
     np.testing.assert_array_equal(sets, np.rint(20 * p) > 2)
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -1.0, np.nan, [], [[0.5]], [0.5, 2.0]])
+@pytest.mark.parametrize("level", [0.0, 1.0, -1.0, np.nan, [], [[0.5]], [0.5, 2.0], "a", None])
 def test_levels_that_are_none_are_refused(level):
     model = ConformalSVC(SVC(gamma=0.5)).fit(*noisy())
     with pytest.raises(ValueError, match="confidence_level="):
@@ -124,6 +164,39 @@ def test_predictions_are_of_the_largest_p_value_and_ties_go_by_the_decision_valu
     np.testing.assert_array_equal(predicted[~clear], decided[~clear])
     np.testing.assert_array_equal(model.credibility(X[100:]), p.max(axis=1))
     np.testing.assert_array_equal(model.confidence(X[100:]), 1 - p.min(axis=1))
+
+
+def test_with_one_seed_smoothed_p_values_are_uniform_over_draws_of_few_distinct_rows():
+    found = []
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 2, (13, 1)).astype(float), (rng.random(13) < 0.5).astype(int)
+        if min(np.bincount(y[1:], minlength=2)) > 1:
+            model = ConformalSVC(SVC(gamma=0.5), "margin", False, True, random_state=1).fit(X[1:], y[1:])
+            found.append(model.p_values(X[:1])[0, y[0]])
+    for level in (0.1, 0.3, 0.5):
+        assert abs(np.mean(np.array(found) <= level) - level) < 0.08
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_what_happens_to_the_rows_and_the_parameters_after_the_fit_changes_nothing(score):
+    X, y = noisy(n=40)
+    new, given = np.random.default_rng(1).normal(size=(6, 3)), X.copy()
+    model = ConformalSVC(SVC(gamma=0.5), score, smoothed=True, random_state=0).fit(given, y)
+    p = model.p_values(new)
+    given[:] = 0.0
+    model.set_params(smoothed=False, estimator__C=1e3, score="margin")
+    np.testing.assert_array_equal(model.p_values(new), p)
+
+
+@pytest.mark.parametrize("score", ["jackknife+", "cv+"])
+def test_a_row_whose_kernel_with_itself_overflows_is_answered(score):
+    X, y = noisy(n=40)
+    model = ConformalSVC(SVC(kernel="linear"), score).fit(X, y)
+    far = np.vstack([np.full(3, 1e200), X[0]])
+    p = model.p_values(far)
+    assert np.all((p > 0.0) & (p <= 1.0))
+    np.testing.assert_array_equal(p[1:], model.p_values(X[:1]))
 
 
 def test_smoothed_p_values_depend_on_the_row_and_the_seed_alone():
@@ -197,6 +270,15 @@ def test_the_promise_is_that_of_the_score():
     assert "1 - 2 (1 - confidence_level)" in jackknife.guarantee_
     smoothed = ConformalSVC(SVC(gamma=0.5), "left_out", smoothed=True).fit(X, y)
     assert "probability confidence_level" in smoothed.guarantee_
+
+
+def test_a_step_that_learns_nothing_breaks_no_guarantee_and_an_inexact_solution_does():
+    X, y = noisy(n=40)
+    kept = ConformalSVC(make_pipeline(Normalizer(), SVC(gamma=0.5))).fit(X, y)
+    assert "approximately" not in kept.guarantee_
+    with pytest.warns(ConvergenceWarning):
+        stopped = ConformalSVC(SVC(C=1e3, gamma=0.5, max_iter=1)).fit(X, y)
+    assert stopped.guarantee_.endswith("approximately, because the solution is not exact.")
 
 
 @pytest.mark.filterwarnings("ignore:The guarantee is approximate")
