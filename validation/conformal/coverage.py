@@ -28,8 +28,8 @@ from validation._common import progress as say
 from validation._sets import CHOSEN_ON, binary_set, gaussian, genes
 
 ABOUT = """\
-Each draw takes n rows at random to learn from, and up to 300 others to test on; 60 others and fewer draws for
-the left-out scores and online-cp. The columns are standardised by all rows, labels unseen, so that training
+Each draw takes n rows at random to learn from, and up to 300 others to test on; 60 others for the
+left-out scores and online-cp, and 20 draws for the latter. The columns are standardised by all rows, labels unseen, so that training
 and test rows stay exchangeable; rbf kernel with gamma = 1/d, C = 1.
 *Coverage* is how often the set holds the true label, *single* how often it is exactly one label.
 Split conformal prediction trains on half of the rows and calibrates on the other half; cross-conformal has
@@ -74,8 +74,8 @@ OURS: dict[str, dict[str, Any]] = {
     "cv+, in class": {"score": "cv+", "class_conditional": True},
 }  # fmt: skip
 # Methods that get fewer draws, and fewer points to test on; and the most rows that they get.
-FEWER_SPLITS = {"left_out": 20, "left_out, in class": 20, "left_out, smoothed": 20, "online-cp": 20}
-MOST_ROWS = {"left_out": 120, "left_out, in class": 120, "left_out, smoothed": 120, "online-cp": 120}
+FEWER_SPLITS = {"left_out": 40, "left_out, in class": 40, "left_out, smoothed": 40, "online-cp": 20}
+MOST_ROWS = dict.fromkeys(FEWER_SPLITS, 120)
 RIVALS = {
     "split (MAPIE)": "mapie",
     "split (crepes)": "crepes",
