@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from bayes_svm.utils.metaestimators import before_last
 from bayes_svm.utils.scikit_learn import BaseSearchCV
 from bayes_svm.utils.types import Array
 
@@ -104,5 +105,5 @@ def reject_option_of(classifier: Any, X: Any) -> tuple[Any, Any]:
     if isinstance(classifier, BaseSearchCV):
         return reject_option_of(classifier.best_estimator_, X)
     if isinstance(classifier, Pipeline) and hasattr(classifier[-1], "reject_label_"):
-        return classifier[-1], classifier[:-1].transform(X)
+        return classifier[-1], before_last(classifier, X)
     return classifier, X

@@ -36,11 +36,16 @@ def default_reject_label(classes: NDArray[Any], given: Any) -> Any:
     label = given
     if label is None:
         label = _suitable(classes)
-    elif _kind(np.asarray(label)) != _kind(classes):
+    elif _kind(np.asarray(label)) != _kind(classes) or not _fits(label, classes):
         raise ValueError(f"reject_label={label!r} is not of the type of y ({classes.dtype}).")
     if label in classes.tolist():
         raise ValueError(f"reject_label={label!r} is one of the classes: choose another.")
     return label
+
+
+def _fits(label: Any, classes: NDArray[Any]) -> bool:
+    """Whether the label is equal to itself, and whole if all labels are."""
+    return bool(label == label) and (classes.dtype.kind not in "iu" or bool(label == int(label)))
 
 
 def labels_with_rejection(labels: NDArray[Any], rejected: Mask, label: Any) -> NDArray[Any]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bayes_svm.decision.promises import (
+    expected_recall,
     fewest_rows,
     largest_precision,
     lower_bound,
     precision_entry,
     recall_entry,
 )
+from bayes_svm.metrics.confusion import Confusion
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
 from bayes_svm.utils.types import Array
 
@@ -139,6 +141,29 @@ class Objective:
             # The sequence of tests shows this much and no more: where it ends depends on the labels.
             return self.at_least
         return float(lower_bound(curve.tp[entry], curve.fn[entry], self.confidence))
+
+    def told(self, curve: ThresholdCurve, entry: int, resampled: Confusion) -> Confusion:
+        """The counts to expect on as many new rows.
+
+        Parameters
+        ----------
+        curve : ThresholdCurve
+            Counts at every threshold.
+        entry : int
+            What ``choose`` returned.
+        resampled : Confusion
+            The counts of thresholds that were chosen again on resamples.
+
+        Returns
+        -------
+        Confusion
+            The same, with the expected recall where it is known without resamples.
+        """
+        if self.name != "recall":
+            return resampled
+        positives = resampled.tp + resampled.fn
+        found = positives * expected_recall(curve, entry)
+        return replace(resampled, tp=found, fn=positives - found)
 
     def out_of_reach(self, curve: ThresholdCurve) -> str:
         """Why nothing is shown, and what is decided then.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import confusion_matrix
 from sklearn.utils import column_or_1d
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayes_svm.decision.answers import answers
 from bayes_svm.decision.labels import labels_with_rejection
 from bayes_svm.decision.review import review_frame
+from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.scikit_learn import safe_indexing
 from bayes_svm.utils.types import Array, Mask
 
@@ -37,6 +39,7 @@ class RejectingPredictions(ClassifierMixin):
     classes_: NDArray[Any]
     reject_label_: Any
     threshold_: float
+    _target: float
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes, or the reject label for rejected points.
@@ -58,7 +61,7 @@ class RejectingPredictions(ClassifierMixin):
             predicted, rejected = self.classes_[sets.argmax(axis=1)], sets.sum(axis=1) != 1
         else:
             predicted, confidence = answers(self.estimator_, X)
-            rejected = confidence < self.threshold_
+            rejected = ~(confidence >= self.threshold_)
         if self.reject_label_ is None:
             return np.asarray(predicted)
         return labels_with_rejection(predicted, rejected, self.reject_label_)
@@ -97,7 +100,7 @@ class RejectingPredictions(ClassifierMixin):
         check_is_fitted(self)
         if self.guarantee == "conformal":
             return np.asarray(self._sets(X).sum(axis=1) != 1)
-        return np.asarray(answers(self.estimator_, X)[1] < self.threshold_)
+        return ~np.asarray(answers(self.estimator_, X)[1] >= self.threshold_)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Share of points that are accepted and answered rightly: a rejection counts as an error.
@@ -119,7 +122,12 @@ class RejectingPredictions(ClassifierMixin):
         float
             The share, from 0 to 1.
         """
-        return float(super().score(X, y, sample_weight))
+        predicted, truth = self.predict(X), column_or_1d(y)
+        accepted = np.ones(len(predicted), dtype=bool)
+        if self.reject_label_ is not None:
+            accepted = predicted != self.reject_label_
+        weight = checked_weights(sample_weight, predicted[:, None])
+        return float(weight @ (accepted & (predicted == truth)) / weight.sum())
 
     def confusion_matrix(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         """Counts of true and predicted classes, with the rejected points in a column of their own.
@@ -174,8 +182,8 @@ class RejectingPredictions(ClassifierMixin):
             * ``answer``: what the estimator would predict.
             * ``probability``: the probability of this answer; NaN if the estimator has no
               ``predict_proba``.
-            * ``low``, ``high``: the interval of this probability; NaN if the estimator has no
-              ``predict_interval``.
+            * ``low``, ``high``: the estimator's ``predict_interval`` for this answer, which need not hold
+              ``probability``; NaN if it has none.
             * ``reason``: why the point is rejected, in words.
 
         Raises
@@ -186,7 +194,7 @@ class RejectingPredictions(ClassifierMixin):
         check_is_fitted(self)
         rows = np.flatnonzero(self.rejected(X))
         # Only the rejected points are asked for intervals, which may take long.
-        part = safe_indexing(X, rows)
+        part = safe_indexing(X.tocsr() if issparse(X) else X, rows)
         index = X.index[rows] if hasattr(X, "iloc") else rows
         return review_frame(self.estimator_, part, rows, index, lambda sure: self._reasons(part, sure))
 
@@ -198,13 +206,13 @@ class RejectingPredictions(ClassifierMixin):
 
     def _sets(self, X: Any) -> Mask:
         """The set of each point, at the level whose complement is the target risk."""
-        level = 1.0 - float(self.target_risk or 0.0)
+        level = 1.0 - self._target
         return np.asarray(self.estimator_.predict_set(X, confidence_level=level))
 
     def _reasons(self, X: Any, confidence: Array) -> list[str]:
         """Why rejected points, whose answers have these probabilities, are so."""
         if self.guarantee == "conformal":
-            level = f"at confidence {1.0 - float(self.target_risk or 0.0):.4g}"
+            level = f"at confidence {1.0 - self._target:.4g}"
             names = [", ".join(map(str, self.classes_[one].tolist())) for one in self._sets(X)]
             return [
                 f"several labels are plausible {level}: {one}" if one else f"no label is plausible {level}"

@@ -8,7 +8,14 @@ from scipy.special import betainc, betaincinv
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
 from bayes_svm.utils.types import Array, Mask
 
-__all__ = ["fewest_rows", "largest_precision", "lower_bound", "precision_entry", "recall_entry"]
+__all__ = [
+    "expected_recall",
+    "fewest_rows",
+    "largest_precision",
+    "lower_bound",
+    "precision_entry",
+    "recall_entry",
+]
 
 # Without a confidence a precision is read as the median of its Beta distribution.
 EVEN_ODDS = 0.5
@@ -16,6 +23,8 @@ EVEN_ODDS = 0.5
 # are not quite exchangeable with new ones: with steps of one row the target is missed more often, and hardly
 # more rows are found.
 STEP = 1.2
+# How many precisions are tried below one that cannot be shown.
+TRIED = 300
 # Rounding of a share, such as 1 - 0.9, times a count.
 ROUNDING = 1e-9
 
@@ -55,6 +64,28 @@ def recall_entry(curve: ThresholdCurve, at_least: float, confidence: float | Non
         shown = _shows(found, missed, at_least, confidence)
     # The share missed grows with the threshold: the entries that show the recall are the first ones.
     return int(np.count_nonzero(shown)) - 1 if shown[0] else None
+
+
+def expected_recall(curve: ThresholdCurve, entry: int) -> float:
+    r"""Recall to expect on new points of the threshold that :func:`recall_entry` finds.
+
+    .. math:: 1 - \frac{k}{n_+ + 1}
+
+    The mean of the Beta distribution there; k does not depend on the values, only on their number.
+
+    Parameters
+    ----------
+    curve : ThresholdCurve
+        Counts at every threshold.
+    entry : int
+        Number of the entry.
+
+    Returns
+    -------
+    float
+        The recall.
+    """
+    return float(1 - (curve.fn[entry] + 1) / (curve.tp[0] + 1))
 
 
 def precision_entry(curve: ThresholdCurve, at_least: float, confidence: float | None) -> int | None:
@@ -138,7 +169,12 @@ def largest_precision(curve: ThresholdCurve, confidence: float | None) -> float:
     """
     some = curve.tp > 0
     level = EVEN_ODDS if confidence is None else confidence
-    return float(lower_bound(curve.tp[some], curve.fp[some], level).max())
+    most = float(lower_bound(curve.tp[some], curve.fp[some], level).max())
+    if confidence is None:
+        return most
+    # The sequence of tests may end before the threshold with the largest bound.
+    tried = np.linspace(most, 0.0, TRIED, endpoint=False)
+    return next((float(one) for one in tried if precision_entry(curve, one, confidence) is not None), 0.0)
 
 
 def lower_bound(right: Array | float, wrong: Array | float, confidence: float) -> Array:

@@ -11,13 +11,14 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from bayes_svm.decision.answers import Answers
 from bayes_svm.decision.guarantee import NOTHING_ACCEPTED, guarantee_of_sets, guarantee_of_threshold
 from bayes_svm.decision.labels import default_reject_label
 from bayes_svm.decision.predictions import RULES, RejectingPredictions
 from bayes_svm.decision.risk import (
+    midway,
     out_of_reach,
     plain_threshold,
     rounded_up,
@@ -159,7 +160,7 @@ class RejectOptionClassifier(RejectingPredictions, MetaEstimatorMixin, BaseEstim
     array([[205,   5,   2],
            [  0, 351,   6]])
     >>> model.review_queue(scale(X))["reason"].iloc[0]
-    'the probability of the answer, 0.5509, is below 0.6949, the threshold for target_risk=0.02'
+    'the probability of the answer, 0.5509, is below 0.699, the threshold for target_risk=0.02'
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -247,6 +248,9 @@ class RejectOptionClassifier(RejectingPredictions, MetaEstimatorMixin, BaseEstim
             smallest risk that can be shown.
         """
         self._check_rules()
+        # Attributes of an earlier fit that this one does not set would otherwise remain.
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
         labels = checked_labels(y)
         X, _ = indexable(X, labels)
         assert_all_finite(labels, input_name="y")
@@ -255,12 +259,12 @@ class RejectOptionClassifier(RejectingPredictions, MetaEstimatorMixin, BaseEstim
         found = self._fitted(X, labels, self._routed(sample_weight, params))
         self.estimator_, self.fitted_on_ = found.estimator, found.source
         self.classes_ = self.estimator_.classes_
-        self.reject_label_ = self._checked_reject_label()
+        self.reject_label_ = self._checked_reject_label(labels)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         if self.guarantee == "conformal":
-            self._promise_of_sets(len(labels))
+            self._promise_of_sets(labels)
         else:
             self._choose(found.answers, labels[found.rows], weight[found.rows])
         return self
@@ -309,7 +313,10 @@ class RejectOptionClassifier(RejectingPredictions, MetaEstimatorMixin, BaseEstim
             return routed.estimator.fit, routed.splitter.split if hasattr(self.cv, "split") else {}
         if isinstance(self.cv, str):
             return params, {}
-        return fit_parameters(self.estimator, sample_weight, params), {}
+        given = fit_parameters(self.estimator, sample_weight, params)
+        if "groups" not in given or has_fit_parameter(self.estimator, "groups"):
+            return given, {}
+        return {name: given[name] for name in given if name != "groups"}, {"groups": given["groups"]}
 
     def _fitted(self, X: Any, y: NDArray[Any], routed: tuple[dict, dict]) -> UnseenAnswers:
         """The fitted estimator and, unless its sets decide, its answers to points that it has not seen."""
@@ -328,21 +335,30 @@ class RejectOptionClassifier(RejectingPredictions, MetaEstimatorMixin, BaseEstim
             required=self.target_risk is not None or self.target_coverage is not None,
         )
 
-    def _checked_reject_label(self) -> Any:
-        """The reject label; None if no rule is given, as no point is rejected then."""
+    def _checked_reject_label(self, labels: NDArray[Any]) -> Any:
+        """The reject label, which no row has; None if no rule is given, as no point is rejected then."""
         if self._rule is None:
             return None
-        return default_reject_label(self.classes_, self.reject_label)
+        others = np.setdiff1d(labels, self.classes_)
+        return default_reject_label(
+            np.append(self.classes_, others.astype(self.classes_.dtype)), self.reject_label
+        )
 
-    def _promise_of_sets(self, n: int) -> None:
+    def _promise_of_sets(self, labels: NDArray[Any]) -> None:
         """Say what the sets promise, and warn if they cannot be single labels."""
-        target = float(self.target_risk or 0.0)
-        self.guarantee_ = guarantee_of_sets(self.estimator_, target)
-        if self.cv is None and target * (n + 1) < 1 - 1e-9:
+        self._target = float(self.target_risk or 0.0)
+        self.guarantee_ = guarantee_of_sets(self.estimator_, self._target)
+        sizes = np.array([len(labels)])
+        if getattr(self.estimator_, "class_conditional_", False):
+            sizes = np.sort(np.unique(labels, return_counts=True)[1])
+        # For a single label all others must be refused, and so all classes but one.
+        size = int(sizes[min(1, len(sizes) - 1)])
+        if self.cv is None and self._target * (size + 1) < 1 - 1e-9:
+            where = "rows" if len(sizes) == 1 else "rows of a class"
             warn(
-                f"target_risk={target:g} cannot be shown by conformal sets of {n} rows, and every point is "
-                "rejected, unless ties are broken at random. The smallest risk that can be shown is "
-                f"{rounded_up(1 / (n + 1)):g}: ask for a larger risk, or use more rows."
+                f"target_risk={self._target:g} cannot be shown by conformal sets of {size} {where}, and "
+                "every point is rejected, unless ties are broken at random. The smallest risk that can be "
+                f"shown is {rounded_up(1 / (size + 1)):g}: ask for a larger risk, or use more rows."
             )
 
     def _choose(self, found: Answers | None, y: NDArray[Any], weight: Array) -> None:
@@ -360,7 +376,7 @@ class RejectOptionClassifier(RejectingPredictions, MetaEstimatorMixin, BaseEstim
         elif self.target_coverage is not None:
             # The tolerance is for rounding in the sums of the weights.
             enough = curve.coverage >= self.target_coverage * (1 - 1e-12)
-            self.threshold_ = float(curve.thresholds[np.argmax(enough)])
+            self.threshold_ = midway(curve.thresholds, int(np.argmax(enough)))
         else:
             self.threshold_ = self._given_threshold()
         self.risk_coverage_: RiskCoverageCurve = curve

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from bayes_svm.decision.answers import answers
+from bayes_svm.utils.metaestimators import before_last
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["review_frame"]
@@ -61,7 +62,7 @@ def review_frame(
         "probability": probability,
         "low": interval[:, 0],
         "high": interval[:, 1],
-        "reason": reasons(probability) if len(rows) else [],
+        "reason": np.array(reasons(probability) if len(rows) else [], dtype=object),
     }
     return pd.DataFrame(columns, index=index)
 
@@ -71,7 +72,7 @@ def _intervals(estimator: Any, X: Any, answer: NDArray[Any]) -> Array:
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not hasattr(last, "predict_interval"):
         return np.full((len(answer), 2), np.nan)
-    found = np.asarray(last.predict_interval(X if last is estimator else estimator[:-1].transform(X)))
+    found = np.asarray(last.predict_interval(before_last(estimator, X)))
     column = np.searchsorted(estimator.classes_, answer)
     if found.ndim == 3:
         return np.asarray(found[np.arange(len(answer)), column])

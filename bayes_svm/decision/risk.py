@@ -11,6 +11,7 @@ from bayes_svm.metrics.risk_coverage import RiskCoverageCurve
 from bayes_svm.utils.types import Array, Mask
 
 __all__ = [
+    "midway",
     "out_of_reach",
     "plain_threshold",
     "rounded_up",
@@ -43,7 +44,23 @@ def plain_threshold(curve: RiskCoverageCurve, target_risk: float) -> float | Non
     """
     # The tolerance is for rounding in the sums of the weights.
     low = np.flatnonzero(curve.risk <= target_risk * (1 + 1e-12))
-    return float(curve.thresholds[low[-1]]) if len(low) else None
+    return midway(curve.thresholds, int(low[-1])) if len(low) else None
+
+
+def midway(values: Array, last: int) -> float:
+    """A threshold between the last confidence to accept and the next lower one; 0 if all are accepted.
+
+    Confidences that differ by rounding errors, as those of one row alone and among others do, stay on its
+    side.
+
+    Parameters
+    ----------
+    values : array of shape (n_distinct,)
+        The confidences, descending.
+    last : int
+        Number of the last one to accept.
+    """
+    return 0.0 if last + 1 == len(values) else float(values[last] + values[last + 1]) / 2.0
 
 
 def smallest_plain(curve: RiskCoverageCurve) -> float:
@@ -75,9 +92,8 @@ def shown_threshold(wrong: Mask, confidence: Array, target_risk: float, sure: fl
     :math:`\sqrt{m_0 n}`, with the rest. If all tests from the first start to the second pass, the tests from
     there on have all of it.
 
-    The points tested are those above the next lower confidence, which is where the threshold lies. On
-    held-out points the level is exact, if the risk passes the target only once as more points are
-    accepted.
+    The points tested are those above the next lower confidence; the threshold lies midway. On held-out
+    points the level is exact, if the risk passes the target only once as more points are accepted.
 
     Parameters
     ----------
@@ -93,7 +109,7 @@ def shown_threshold(wrong: Mask, confidence: Array, target_risk: float, sure: fl
     Returns
     -------
     float or None
-        The smallest confidence to accept; 0 if all are accepted, None if no test passes.
+        The threshold; 0 if all are accepted, None if no test passes.
 
     References
     ----------
@@ -150,7 +166,7 @@ def _tests(wrong: Mask, confidence: Array, sure: float) -> Callable[[float], flo
         end = int(second) + more if more else passed
         if end == first:
             return None
-        return 0.0 if end == len(values) else float(np.nextafter(-values[end], np.inf))
+        return midway(-values, end - 1)
 
     return threshold_for
 

@@ -49,7 +49,7 @@ class Threshold(PerClass):
         None without a confidence, or where ``reached`` is False.
     standard_error : float, array of shape (n_classes,) or None
         Bootstrap standard error of the threshold; None if there were no resamples, infinite where the
-        threshold is.
+        threshold is, or where ``at_least`` is out of reach in half of the resamples.
     total_cost : float or None
         Cost of all decisions to expect on as many new rows, for the objective "cost"; None for the
         others.

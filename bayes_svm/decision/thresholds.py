@@ -71,7 +71,7 @@ def choose_threshold(
     confidence : float in [0.5, 1), optional
         Probability, over the draws of the data, that the recall on new points is ``at_least``, or that
         no lower precision is taken for ``at_least``. It accounts for the choice of the threshold. It is
-        exact for values of held-out rows of equal weight, and an approximation for left-out ones.
+        exact for values of held-out rows of weight 1, and an approximation for left-out ones.
         Without it a recall is ``at_least`` in the mean over the draws, and a precision is a smoothed
         estimate.
     fp : float, default=1.0
@@ -280,6 +280,7 @@ def _cut(
         )
         if len(again.found) > n_bootstrap / 2:
             (expected,) = confusions_of(again.table)
+            expected = wanted.told(curve, entry, expected)
             error = float(np.std(again.found, ddof=1))
         else:
             warn(

@@ -93,23 +93,37 @@ def fit_and_answer(
         fitted = clone(estimator).fit(X, y, **fit_params)
         proba = left_out_proba(fitted)
         if proba is not None:
+            if "groups" in split_params:
+                raise ValueError(
+                    f"{type(estimator).__name__}.fit takes no groups, and its left-out rows would be single "
+                    "ones: name the step that takes them, such as bayessvc__groups=, or give a cv."
+                )
             predicted = left_out_predictions(fitted)
             found = predicted, confidence_of(predicted, proba, fitted.classes_)
             return UnseenAnswers(fitted, "left-out", found, every_row)
         if not required:
             return UnseenAnswers(fitted, "nothing", None, every_row)
         cv = HELD_OUT
+    groups = split_params.get("groups", _groups_of(fit_params))
     if isinstance(cv, RealNotInt):
         seed = 0 if random_state is None else random_state
-        return _hold_out(estimator, X, y, fit_params, float(cv), seed)
-    return _cross_validate(estimator, X, y, fit_params, cv, split_params)
+        return _hold_out(estimator, X, y, fit_params, float(cv), seed, groups)
+    if groups is not None and (isinstance(cv, Integral) or not routing_enabled()):
+        cv = StratifiedGroupKFold(int(cv)) if isinstance(cv, Integral) else cv
+        split_params = {"groups": groups}
+    return _cross_validate(estimator, X, y, fit_params, cv, split_params, groups)
 
 
 def _hold_out(
-    estimator: Any, X: Any, y: NDArray[Any], fit_params: dict[str, Any], share: float, seed: Any
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    fit_params: dict[str, Any],
+    share: float,
+    seed: Any,
+    groups: Any,
 ) -> UnseenAnswers:
-    """Hold one part out: whole groups if the parameters of ``fit`` name groups."""
-    groups = _groups_of(fit_params)
+    """Hold one part out: whole groups if there are groups."""
     split = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
     if groups is not None:
         split = StratifiedGroupKFold(max(2, round(1 / share)), shuffle=True, random_state=seed)
@@ -126,13 +140,10 @@ def _cross_validate(
     fit_params: dict[str, Any],
     cv: Any,
     split_params: dict[str, Any],
+    groups: Any,
 ) -> UnseenAnswers:
     """Answer every row by a clone trained without its fold; the estimator itself is fitted to all rows."""
     predicted, confidence = y.copy(), np.full(len(y), np.nan)
-    groups = _groups_of(fit_params)
-    if groups is not None and (isinstance(cv, Integral) or not routing_enabled()):
-        cv = StratifiedGroupKFold(int(cv)) if isinstance(cv, Integral) else cv
-        split_params = {"groups": groups}
     for train, test in check_cv(cv, y, classifier=True).split(X, y, **split_params):
         if groups is not None and np.isin(np.asarray(groups)[test], np.asarray(groups)[train]).any():
             raise ValueError(

@@ -6,11 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision import Threshold, choose_threshold
 from bayes_svm.plots.display import Display
 from bayes_svm.utils.types import Array
+from bayes_svm.utils.warn import warn
 
 __all__ = ["ThresholdDisplay"]
 
@@ -50,7 +52,8 @@ class ThresholdDisplay(Display):
     ) -> Self:
         """Choose a threshold of a fitted estimator's decision values, and draw it.
 
-        If X are the rows that a BayesSVC was trained on, its ``left_out_decision_values_`` are taken.
+        If X are the rows that a BayesSVC was trained on, in their order, its ``left_out_decision_values_``
+        are taken. It may be the last step of a pipeline, or what a search found.
 
         Parameters
         ----------
@@ -79,6 +82,11 @@ class ThresholdDisplay(Display):
         ------
         ValueError
             If there are more than two classes, or the estimator has no ``decision_function``.
+
+        Warns
+        -----
+        UserWarning
+            If X are training rows in another order, or some of them. Their values are not left out.
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "decision_function"):
@@ -163,9 +171,19 @@ class ThresholdDisplay(Display):
 def _unseen_values(estimator: Any, X: Any) -> Array:
     """Decision values of the points, left-out ones if they are those that the estimator was trained on."""
     values = np.asarray(estimator.decision_function(X))
-    own = getattr(estimator, "left_out_", None)
-    if own is not None and np.shape(own.train_decision_values) == values.shape:
-        scale = np.abs(values).max()
-        if np.allclose(own.train_decision_values, values, rtol=0, atol=1e-6 * scale):
-            return np.asarray(estimator.left_out_decision_values_)
+    last = getattr(estimator, "best_estimator_", estimator)
+    last = last[-1] if isinstance(last, Pipeline) else last
+    if not hasattr(last, "left_out_"):
+        return values
+    own, near = last.left_out_.train_decision_values, 1e-6 * np.abs(values).max(initial=0.0)
+    if np.shape(own) == values.shape and np.allclose(own, values, rtol=0, atol=near):
+        return np.asarray(last.left_out_decision_values_)
+    known = np.sort(own)
+    same = np.searchsorted(known, values - near) < np.searchsorted(known, values + near, side="right")
+    # Where rows have few distinct values, new ones have those of the training rows too.
+    if np.mean(same) > 0.5 and np.mean(np.diff(known) > near) > 0.3:
+        warn(
+            "X seems to hold rows that the estimator was trained on. Their decision values are not left out, "
+            "and what the threshold promises is too good: give all training rows in their order, or new rows."
+        )
     return values

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +15,7 @@ from bayes_svm.conformal.venn_abers import VennAbers, intervals
 from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.selection.mixture import pooled
 from bayes_svm.selection.trials import last_step
-from bayes_svm.utils.metaestimators import decided
+from bayes_svm.utils.metaestimators import before_last, decided
 from bayes_svm.utils.types import Array
 
 __all__ = ["SearchPredictions", "class_proba"]
@@ -107,7 +106,7 @@ class SearchPredictions:
         logs = self.predict_log_proba(X)
         if any(last_step(model)._bag is None for model in self.estimators_):
             return intervals(self._venn_abers, class_proba(logs))
-        given = [model[:-1].transform(X) if isinstance(model, Pipeline) else X for model in self.estimators_]
+        given = [before_last(model, X) for model in self.estimators_]
         given = [check_array(one, accept_sparse="csr", dtype=np.float64) for one in given]
         blocks = blocks_of(logs)
         return np.concatenate([self._transductive([one[block] for one in given]) for block in blocks])

@@ -14,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from bayes_svm.utils.scikit_learn import check_method_params, safe_split
 
 __all__ = [
+    "before_last",
     "check_instance",
     "check_jobs",
     "class_costs",
@@ -81,6 +82,12 @@ def fitted_on_rows(
 def rows_for(estimator: Any, X: Any, rows: NDArray[np.intp], train: NDArray[np.intp]) -> Any:
     """Some rows, for a clone fitted on the rows ``train``: of a kernel matrix, the columns ``train``."""
     return safe_split(estimator, X, None, rows, train)[0]
+
+
+def before_last(pipeline: Any, X: Any) -> Any:
+    """X transformed by all steps of a fitted pipeline but the last; X itself for any other estimator."""
+    several = isinstance(pipeline, Pipeline) and len(pipeline.steps) > 1
+    return pipeline[:-1].transform(X) if several else X
 
 
 def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import beta, binom
+from scipy.stats import beta, binom, norm
 
 from _data import problem
 from bayes_svm import choose_threshold
@@ -167,3 +167,18 @@ def test_precision_with_confidence_is_broken_in_few_draws_and_not_told_too_high(
     assert np.mean(broken) <= 0.1 + 2 * np.sqrt(0.09 / 200)
     assert len(told) > 100
     assert -0.03 < np.mean(told) < 0.01
+
+
+@pytest.mark.parametrize("confidence", [None, 0.9])
+@pytest.mark.parametrize("n", [100, 300])
+def test_the_recall_told_is_that_of_new_points_in_the_mean(n, confidence):
+    told, true = [], []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        values = np.r_[rng.normal(size=n), rng.normal(1.5, size=n)]
+        y = np.repeat([0, 1], n)
+        found = choose_threshold(y, values, "recall", at_least=0.9, confidence=confidence, n_bootstrap=2)
+        told.append(found.recall)
+        true.append(norm.sf(found.threshold - 1.5))
+    assert abs(np.mean(told) - np.mean(true)) < 0.006
+    assert np.ptp(told) == 0

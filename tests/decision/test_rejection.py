@@ -5,11 +5,12 @@ import re
 import numpy as np
 import pytest
 import sklearn
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -219,3 +220,103 @@ def test_metadata_is_routed():
         model.fit(X, Y, sample_weight=weight, groups=np.arange(len(Y)) // 10)
     direct = LogisticRegression().fit(StandardScaler().fit_transform(X), Y, sample_weight=weight)
     np.testing.assert_allclose(model.estimator_[-1].coef_, direct.coef_)
+
+
+def few_distinct(n, seed):
+    """Rows with few distinct values, so that many have the same probability."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 4, (n, 3)) * np.array([0.7, 0.3, 0.1])
+    return values, (rng.random(n) < 1 / (1 + np.exp(4 * (0.8 - values @ [1.0, -0.7, 2.0])))).astype(int)
+
+
+@pytest.mark.parametrize("rule", [{"target_risk": 0.1}, {"target_coverage": 0.6}])
+@pytest.mark.parametrize("guarantee", [None, "risk"])
+def test_equal_rows_are_accepted_or_rejected_together_alone_and_in_any_batch(rule, guarantee):
+    if guarantee and "target_risk" not in rule:
+        return
+    (values, y), machine = few_distinct(300, 1), BayesSVC(kernel="linear").fit(*few_distinct(200, 0))
+    model = RejectOptionClassifier(machine, cv="prefit", guarantee=guarantee, **rule).fit(values, y)
+    together = model.rejected(values)
+    np.testing.assert_array_equal(np.concatenate([model.rejected(row[None]) for row in values]), together)
+    assert 0 < together.mean() < 1
+
+
+class Unknowing(ClassifierMixin, BaseEstimator):
+    """A classifier without an idea of its probabilities."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+    def predict_proba(self, X):
+        return np.full((len(X), 2), np.nan)
+
+
+def test_a_probability_that_is_no_number_is_rejected():
+    assert RejectOptionClassifier(Unknowing(), threshold=0.9).fit(X, Y).rejected(X).all()
+
+
+def test_a_rejection_is_an_error_even_where_a_row_has_its_label():
+    fitted, labels = LogisticRegression().fit(X, Y), Y.copy()
+    labels[:50] = -1
+    model = RejectOptionClassifier(fitted, cv="prefit", threshold=1.0).fit(X, labels)
+    assert model.reject_label_ == -2
+    assert model.score(X, np.full(len(Y), -2)) == 0.0
+    with pytest.raises(ValueError, match="choose another"):
+        RejectOptionClassifier(fitted, cv="prefit", threshold=1.0, reject_label=-1).fit(X, labels)
+
+
+@pytest.mark.parametrize("label", [np.nan, 0.5])
+def test_a_reject_label_is_one_that_the_labels_could_be(label):
+    with pytest.raises(ValueError, match="is not of the type of y"):
+        RejectOptionClassifier(LogisticRegression(), threshold=0.9, reject_label=label).fit(X, Y)
+
+
+def test_nothing_of_an_earlier_fit_remains_and_later_parameters_change_no_set():
+    model = RejectOptionClassifier(LogisticRegression(), target_risk=0.2).fit(X, Y)
+    assert hasattr(model, "coverage_")
+    model.set_params(target_risk=None, threshold=0.99).fit(X, Y)
+    assert not hasattr(model, "coverage_")
+    sets = ConformalSVC(BayesSVC(gamma=0.1))
+    model = RejectOptionClassifier(sets, target_risk=0.1, guarantee="conformal").fit(X, Y)
+    before = model.rejected(X)
+    model.set_params(target_risk=0.4)
+    np.testing.assert_array_equal(model.rejected(X), before)
+
+
+def test_within_classes_a_risk_needs_members_of_two_classes():
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], 8)
+    wide = rng.normal(size=(16, 50)) + 3.0 * y[:, None]
+    model = RejectOptionClassifier(ConformalSVC(SVC(kernel="linear")), target_risk=0.1, guarantee="conformal")
+    with pytest.warns(UserWarning, match=r"8 rows of a class, .* can be shown is 0\.112"):
+        model.fit(wide, y)
+    assert model.rejected(wide).all()
+
+
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
+@pytest.mark.parametrize("cv", [None, 0.2, 5, GroupKFold(5)])
+def test_groups_stay_whole_for_estimators_that_know_none(cv):
+    groups = np.arange(len(Y)) // 4
+    for estimator in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())):
+        model = RejectOptionClassifier(estimator, cv=cv, target_risk=0.2).fit(X, Y, groups=groups)
+        assert model.fitted_on_ == ("held-out" if cv is None or cv == 0.2 else "cross-validation")
+    with pytest.raises(ValueError, match="keeps groups whole"):
+        RejectOptionClassifier(LogisticRegression(), cv=KFold(5, shuffle=True), target_risk=0.2).fit(
+            X, Y, groups=groups
+        )
+
+
+def test_left_out_rows_of_a_pipeline_ignore_no_groups():
+    model = make_pipeline(StandardScaler(), BayesSVC())
+    with pytest.raises(ValueError, match="bayessvc__groups"):
+        RejectOptionClassifier(model, target_risk=0.2).fit(X, Y, groups=np.arange(len(Y)) // 4)
+
+
+def test_a_pipeline_may_have_one_step():
+    inside = Pipeline([("svc", BayesSVC())])
+    model = Pipeline([("reject", RejectOptionClassifier(inside, threshold=0.9))]).fit(X, Y)
+    assert 0 < coverage_scorer(model, X, Y) < 1
+    assert len(model[0].review_queue(sparse.coo_matrix(X))) == model[0].rejected(X).sum()

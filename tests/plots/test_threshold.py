@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from _figures import X, Y, pytestmark  # noqa: F401
@@ -47,3 +50,15 @@ def test_what_cannot_be_drawn_is_refused():
     three = np.arange(len(X)) % 3
     with pytest.raises(ValueError, match="two classes"):
         ThresholdDisplay.from_estimator(SVC().fit(X, three), X, three)
+
+
+def test_a_pipeline_or_a_search_gives_left_out_values_and_shuffled_training_rows_are_warned_of():
+    model = make_pipeline(StandardScaler(), BayesSVC())
+    search = GridSearchCV(model, {"bayessvc__C": [1.0, 10.0]}).fit(X, Y)
+    for fitted in (model.fit(X, Y), search):
+        last = getattr(fitted, "best_estimator_", fitted)[-1]
+        chosen = choose_threshold(Y, last.left_out_decision_values_, "f1")
+        assert ThresholdDisplay.from_estimator(fitted, X, Y, "f1").threshold.threshold == chosen.threshold
+    for rows in (np.arange(len(Y))[::-1], np.arange(len(Y) // 2)):
+        with pytest.warns(UserWarning, match="rows that the estimator was trained on"):
+            ThresholdDisplay.from_estimator(model, X[rows], Y[rows], "f1")

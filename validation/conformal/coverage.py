@@ -29,8 +29,8 @@ from validation._sets import CHOSEN_ON, binary_set, gaussian, genes
 
 ABOUT = """\
 Each draw takes n rows at random to learn from, and up to 300 others to test on; 60 others for the
-left-out scores and online-cp, and 20 draws for the latter. The columns are standardised by all rows, labels unseen, so that training
-and test rows stay exchangeable; rbf kernel with gamma = 1/d, C = 1.
+left-out scores and online-cp, and 20 draws for the latter. The columns are standardised by all rows, labels
+unseen, so that training and test rows stay exchangeable; rbf kernel with gamma = 1/d, C = 1.
 *Coverage* is how often the set holds the true label, *single* how often it is exactly one label.
 Split conformal prediction trains on half of the rows and calibrates on the other half; cross-conformal has
 five stratified folds. MAPIE and crepes read the decision value through a fixed increasing function, as a
