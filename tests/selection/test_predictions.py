@@ -99,7 +99,7 @@ def test_intervals_of_a_mixture_depend_on_neither_batch_nor_storage(monkeypatch)
 
 
 def test_over_new_points_the_interval_of_a_mixture_holds_the_frequency():
-    X, y = noisy(n=2000, noise=0.7)
+    X, y = noisy(n=500, noise=0.7)
     model = make_pipeline(StandardScaler(), BayesSVC())
     grid = {f"bayessvc__{name}": values for name, values in GRID.items()}
     search = BayesSVCSearch(model, grid, combine="stack").fit(X[:100], y[:100])
