@@ -19,7 +19,7 @@ __all__ = ["Threshold", "check_shape"]
 class Threshold(PerClass):
     """A threshold of the decision values, and what its decisions achieve.
 
-    ``error``, ``recall``, ``precision``, ``f1`` and ``total_cost`` are what to expect on new data, not what
+    ``error``, ``recall``, ``precision``, ``f1``, ``micro`` and ``total_cost`` are what to expect on new data, not what
     the threshold reaches on the data it was chosen on, where it is the best of many. The choice is made
     again on bootstrap resamples, and each time measured on the rows that were not drawn.
 
@@ -67,6 +67,11 @@ class Threshold(PerClass):
 
     def _macro(self, measure: str) -> float:
         return PerClass(self.expected)._macro(measure)
+
+    @property
+    def micro(self) -> Confusion:
+        """Sum of the expected counts, whose measures are the micro averages."""
+        return PerClass(self.expected).micro
 
     @property
     def curve(self) -> ThresholdCurve:

@@ -164,11 +164,13 @@ def decision_for(
         return Decision(aim, one_line(caught[0].message))
     (_, fp), (fn, tp) = found.confusion_matrix
     called = tp + fp
+    if called == 0:
+        return Decision(aim, f"Of the {len(labels)} rows, calling none of them {classes[1]} costs least")
     return Decision(
         aim,
         None,
         threshold=min(1.0, max(0.0, float(found.threshold))),
-        precision=float(tp / called) if called else math.nan,
+        precision=float(tp / called),
         recall=float(tp / (tp + fn)),
         found=int(tp),
         missed=int(fn),

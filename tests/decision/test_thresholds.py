@@ -279,3 +279,13 @@ def test_deciding_nothing_positive_is_zero_division_as_in_the_metrics():
         warnings.simplefilter("error")
         with pytest.raises(UndefinedMetricWarning):
             _ = found.precision
+
+
+def test_micro_averages_are_those_to_expect():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 90)
+    values = rng.normal(size=(90, 3)) + 1.0 * (y[:, None] == np.arange(3))
+    found = choose_threshold(y, values, "f1")
+    total = np.sum([[one.tp, one.fp, one.fn] for one in found.expected], axis=0)
+    assert (found.micro.tp, found.micro.fp, found.micro.fn) == pytest.approx(total)
+    assert found.micro.f1 == pytest.approx(2 * total[0] / (2 * total[0] + total[1] + total[2]))

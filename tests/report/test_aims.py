@@ -44,6 +44,13 @@ def test_the_threshold_of_least_cost():
     assert found.cost == pytest.approx(min(costs))
 
 
+def test_where_no_row_is_worth_calling_positive_there_is_a_reason_and_no_threshold():
+    proba = np.array([1.0, 1.0, 1.0, 0.2, 0.1, 1.0])
+    labels = np.arange(6) == 5
+    found = decision_for(Aims(cost=(5.0, 1.0)), labels, CLASSES, np.column_stack([1 - proba, proba]))
+    assert found.reason == "Of the 6 rows, calling none of them True costs least"
+
+
 def test_what_cannot_be_reached_has_a_reason():
     found = decision_for(Aims(precision=0.99), LABELS, CLASSES, PROBABILITY[:, ::-1])
     assert "precision" in found.reason
