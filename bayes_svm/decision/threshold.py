@@ -19,9 +19,10 @@ __all__ = ["Threshold", "check_shape"]
 class Threshold(PerClass):
     """A threshold of the decision values, and what its decisions achieve.
 
-    ``error``, ``recall``, ``precision``, ``f1``, ``micro`` and ``total_cost`` are what to expect on new data, not what
-    the threshold reaches on the data it was chosen on, where it is the best of many. The choice is made
-    again on bootstrap resamples, and each time measured on the rows that were not drawn.
+    ``error``, ``recall``, ``precision``, ``f1``, ``micro`` and ``total_cost`` are what to expect on new data,
+    not what the threshold reaches on the data it was chosen on, where it is the best of many. The choice is
+    made again on bootstrap resamples, and each time measured on the rows that were not drawn. For a recall
+    that is required its expected value is known without resamples.
 
     Parameters
     ----------
