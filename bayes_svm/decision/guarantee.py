@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["NOTHING_ACCEPTED", "guarantee_of_sets", "guarantee_of_threshold"]
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_svm.decision.risk import rounded_up
+
+__all__ = ["NOTHING_ACCEPTED", "guarantee_of_sets", "guarantee_of_threshold", "no_single_labels"]
 
 NOTHING_ACCEPTED = "No point is accepted, because the target risk cannot be shown."
 
@@ -67,4 +72,35 @@ def guarantee_of_threshold(source: str, target_risk: float | None, confidence: f
         f"With probability about {confidence:g} over the draw of the data, at most {target_risk:g} of the "
         f"accepted new points are answered wrongly; an approximation, because {source} answers are not "
         "independent, nor those of the one classifier that is used."
+    )
+
+
+def no_single_labels(target_risk: float, labels: NDArray[Any], within_classes: bool) -> str | None:
+    """Why no conformal set can be a single label, unless ties are broken at random.
+
+    Parameters
+    ----------
+    target_risk : float in (0, 1)
+        The complement of the sets' level.
+    labels : array of shape (n_samples,)
+        Labels of the rows that new points are compared with.
+    within_classes : bool
+        Whether a label is compared with the rows of its class only.
+
+    Returns
+    -------
+    str or None
+        Two sentences; None if sets can be single labels.
+    """
+    sizes, rows = np.array([len(labels)]), "rows"
+    if within_classes:
+        sizes, rows = np.sort(np.unique(labels, return_counts=True)[1]), "rows of a class"
+    # For a single label all others must be refused, and so all classes but one.
+    size = int(sizes[min(1, len(sizes) - 1)])
+    if target_risk * (size + 1) >= 1 - 1e-9:
+        return None
+    return (
+        f"target_risk={target_risk:g} cannot be shown by conformal sets of {size} {rows}, and every point is "
+        "rejected, unless ties are broken at random. The smallest risk that can be shown is "
+        f"{rounded_up(1 / (size + 1)):g}: ask for a larger risk, or use more rows."
     )

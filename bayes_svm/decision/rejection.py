@@ -14,14 +14,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from bayes_svm.decision.answers import Answers
-from bayes_svm.decision.guarantee import NOTHING_ACCEPTED, guarantee_of_sets, guarantee_of_threshold
+from bayes_svm.decision.guarantee import (
+    NOTHING_ACCEPTED,
+    guarantee_of_sets,
+    guarantee_of_threshold,
+    no_single_labels,
+)
 from bayes_svm.decision.labels import default_reject_label
 from bayes_svm.decision.predictions import RULES, RejectingPredictions
 from bayes_svm.decision.risk import (
     midway,
     out_of_reach,
     plain_threshold,
-    rounded_up,
     shown_threshold,
     smallest_plain,
     smallest_shown,
@@ -348,18 +352,10 @@ class RejectOptionClassifier(RejectingPredictions, MetaEstimatorMixin, BaseEstim
         """Say what the sets promise, and warn if they cannot be single labels."""
         self._target = float(self.target_risk or 0.0)
         self.guarantee_ = guarantee_of_sets(self.estimator_, self._target)
-        sizes = np.array([len(labels)])
-        if getattr(self.estimator_, "class_conditional_", False):
-            sizes = np.sort(np.unique(labels, return_counts=True)[1])
-        # For a single label all others must be refused, and so all classes but one.
-        size = int(sizes[min(1, len(sizes) - 1)])
-        if self.cv is None and self._target * (size + 1) < 1 - 1e-9:
-            where = "rows" if len(sizes) == 1 else "rows of a class"
-            warn(
-                f"target_risk={self._target:g} cannot be shown by conformal sets of {size} {where}, and "
-                "every point is rejected, unless ties are broken at random. The smallest risk that can be "
-                f"shown is {rounded_up(1 / (size + 1)):g}: ask for a larger risk, or use more rows."
-            )
+        within = getattr(self.estimator_, "class_conditional_", False)
+        why = no_single_labels(self._target, labels, within) if self.cv is None else None
+        if why is not None:
+            warn(why)
 
     def _choose(self, found: Answers | None, y: NDArray[Any], weight: Array) -> None:
         """Set the threshold, and measure coverage and risk if there are answers."""
