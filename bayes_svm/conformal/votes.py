@@ -61,7 +61,8 @@ class Votes:
     def alone(cls, machine: Machine, problem: DualProblem, copies: Array) -> Votes:
         """Votes on the points of the problem, with which one copy leaves."""
         every = np.arange(len(problem.label))
-        return cls(machine, problem, copies, every, every, sparse.eye_array(len(every), format="csr"))
+        leaves = sparse.csr_array((np.ones(len(every)), (every, every)))
+        return cls(machine, problem, copies, every, every, leaves)
 
     def at(self, cross: Array) -> Array:
         """Sums of all rows at new points, shape (n_new, 2).
