@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
 from bayes_svm._core.grow import grow_each
 from bayes_svm._core.matrix import add_sparse_product
@@ -24,6 +25,9 @@ from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Adder", "Machines", "NewPoints"]
+
+# Rows of a kernel matrix that are copied together.
+COPIED = 256
 
 
 @dataclass(frozen=True)
@@ -234,7 +238,8 @@ class Adder:
 
     def _retrain(self, new: NewPoints, pair: int, found: Machines) -> None:
         """Solve the problem with the new point on its own."""
-        solution = self.solved(new, pair)
+        ended = np.isfinite(found.values[pair]).all()
+        solution = self.solved(new, pair, found.beta[pair] if ended else np.append(self.solution.beta, 0.0))
         order = self._order
         found.beta[pair, order], found.values[pair, order] = solution.beta, solution.values
         status = "inexact" if not solution.exact else "re-trained" if solution.stable else "unstable"
@@ -266,7 +271,8 @@ class Adder:
         problem, order, n = self.problem, self._order, len(self.problem.label)
         require_bytes(16 * (n + 1) ** 2, f"An exact SVM on {n + 1} points", FEWER_POINTS)
         gram = np.empty((n + 1, n + 1))
-        gram[:n, :n] = problem.gram.rows(np.arange(n))
+        for rows in gen_batches(n, COPIED):
+            gram[rows, :n] = problem.gram.rows(np.arange(n)[rows])
         row = new.which[pair]
         gram[n, :n] = gram[:n, n] = new.cross[row]
         gram[n, n] = new.diagonal[row]

@@ -27,7 +27,7 @@ from bayes_svm.utils.types import Array, Mask
 __all__ = ["ConformalPredictions"]
 
 # Bytes of the largest arrays for the new points that are handled together.
-BLOCK_BYTES = 2**26
+BLOCK_BYTES = 2**28
 # At most so many new points are handled together.
 BLOCK = 256
 

@@ -248,10 +248,10 @@ class AddedScores(Scores):
         new = NewPoints(cross, diagonal, np.arange(n_new), np.full(n_new, sign), np.full(n_new, self.unit[c]))
         added = self._adders[k].add(new)
         values, own, unstable = self._values_of(k, new, added)
-        summands = np.einsum("ij,ij->i", np.abs(added.beta[:, :-1]), np.abs(cross))
-        summands += np.abs(added.beta[:, -1]) * diagonal
+        summands = np.abs(cross) @ np.abs(self.solutions[k].beta) + np.abs(added.beta[:, -1]) * diagonal
         summands = np.maximum(summands, self._summands[k])
-        largest = np.maximum(np.abs(values).max(axis=1, initial=1.0), np.abs(own))
+        extremes = values.max(axis=1, initial=1.0), -values.min(axis=1, initial=-1.0), np.abs(own)
+        largest = np.maximum.reduce(extremes)
         unstable = unstable | np.isin(added.status, ("unstable", "inexact"))
         return Bags(values, own, np.maximum(TIE * largest, ROUNDED * summands), unstable)
 
