@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm.utils.types import Mask
+from bayes_svm.utils.types import Array, Mask
 
-__all__ = ["default_reject_label", "labels_with_rejection"]
+__all__ = ["accepted_and_right", "default_reject_label", "labels_with_rejection"]
 
 
-def default_reject_label(classes: NDArray[Any], given: Any) -> Any:
+def default_reject_label(classes: NDArray[Any], given: Any, y: NDArray[Any] | None = None) -> Any:
     """The reject label given, or one that suits the classes.
 
     Parameters
@@ -22,6 +22,8 @@ def default_reject_label(classes: NDArray[Any], given: Any) -> Any:
     given : label or None
         The label that the user chose; None for a suitable one: "reject" among strings, a negative
         number among numbers.
+    y : array of shape (n_samples,), optional
+        Labels of rows, which may be none of the classes; the reject label is none of them either.
 
     Returns
     -------
@@ -31,8 +33,15 @@ def default_reject_label(classes: NDArray[Any], given: Any) -> Any:
     Raises
     ------
     ValueError
-        If the label is one of the classes or not of their type, or if no label suits them.
+        If the label is one of the classes or not of their type, if no label suits them, or if y is not of
+        their type.
     """
+    if y is not None:
+        if _kind(y) != _kind(classes):
+            raise ValueError(
+                f"y ({y.dtype}) is not of the type of the estimator's classes ({classes.dtype})."
+            )
+        classes = np.append(classes, np.setdiff1d(y, classes).astype(classes.dtype))
     label = given
     if label is None:
         label = _suitable(classes)
@@ -46,6 +55,27 @@ def default_reject_label(classes: NDArray[Any], given: Any) -> Any:
 def _fits(label: Any, classes: NDArray[Any]) -> bool:
     """Whether the label is equal to itself, and whole if all labels are."""
     return bool(label == label) and (classes.dtype.kind not in "iu" or bool(label == int(label)))
+
+
+def accepted_and_right(
+    predicted: NDArray[Any], y: NDArray[Any], label: Any, weight: Array
+) -> tuple[float, float]:
+    """Weighted shares of all points that are accepted, and that are accepted and answered rightly.
+
+    Parameters
+    ----------
+    predicted : array of shape (n_samples,)
+        Predicted labels.
+    y : array of shape (n_samples,)
+        True labels.
+    label : label or None
+        The reject label; None if no point is rejected.
+    weight : array of shape (n_samples,)
+        Weights of the points.
+    """
+    accepted = np.ones(len(predicted), dtype=bool) if label is None else predicted != label
+    right = accepted & (predicted == y)
+    return float(weight @ accepted / weight.sum()), float(weight @ right / weight.sum())
 
 
 def labels_with_rejection(labels: NDArray[Any], rejected: Mask, label: Any) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision.answers import answers
-from bayes_svm.decision.labels import labels_with_rejection
+from bayes_svm.decision.labels import accepted_and_right, labels_with_rejection
 from bayes_svm.decision.review import review_frame
 from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.scikit_learn import safe_indexing
@@ -122,12 +122,9 @@ class RejectingPredictions(ClassifierMixin):
         float
             The share, from 0 to 1.
         """
-        predicted, truth = self.predict(X), column_or_1d(y)
-        accepted = np.ones(len(predicted), dtype=bool)
-        if self.reject_label_ is not None:
-            accepted = predicted != self.reject_label_
+        predicted = self.predict(X)
         weight = checked_weights(sample_weight, predicted[:, None])
-        return float(weight @ (accepted & (predicted == truth)) / weight.sum())
+        return accepted_and_right(predicted, column_or_1d(y), self.reject_label_, weight)[1]
 
     def confusion_matrix(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         """Counts of true and predicted classes, with the rejected points in a column of their own.

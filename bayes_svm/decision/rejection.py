@@ -341,12 +341,7 @@ class RejectOptionClassifier(RejectingPredictions, MetaEstimatorMixin, BaseEstim
 
     def _checked_reject_label(self, labels: NDArray[Any]) -> Any:
         """The reject label, which no row has; None if no rule is given, as no point is rejected then."""
-        if self._rule is None:
-            return None
-        others = np.setdiff1d(labels, self.classes_)
-        return default_reject_label(
-            np.append(self.classes_, others.astype(self.classes_.dtype)), self.reject_label
-        )
+        return None if self._rule is None else default_reject_label(self.classes_, self.reject_label, labels)
 
     def _promise_of_sets(self, labels: NDArray[Any]) -> None:
         """Say what the sets promise, and warn if they cannot be single labels."""

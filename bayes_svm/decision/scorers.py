@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import column_or_1d
 
 from bayes_svm.decision.answers import answers, reject_option_of
+from bayes_svm.decision.labels import accepted_and_right
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
 from bayes_svm.utils.checks import checked_weights
 
@@ -148,12 +148,7 @@ def _accepted_and_right(
     """Weighted shares of all points that are accepted, and that are accepted and answered rightly."""
     weight = checked_weights(sample_weight, X)
     option, _ = reject_option_of(estimator, X)
-    predicted = estimator.predict(X)
-    accepted = np.ones(len(predicted), dtype=bool)
-    if option.reject_label_ is not None:
-        accepted = predicted != option.reject_label_
-    right = accepted & (predicted == column_or_1d(y))
-    return float(weight @ accepted / weight.sum()), float(weight @ right / weight.sum())
+    return accepted_and_right(estimator.predict(X), column_or_1d(y), option.reject_label_, weight)
 
 
 def _curve(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> RiskCoverageCurve:

@@ -269,6 +269,12 @@ def test_a_rejection_is_an_error_even_where_a_row_has_its_label():
         RejectOptionClassifier(fitted, cv="prefit", threshold=1.0, reject_label=-1).fit(X, labels)
 
 
+def test_labels_of_another_type_than_the_fitted_classes_are_refused():
+    fitted = LogisticRegression().fit(X, Y)
+    with pytest.raises(ValueError, match="not of the type of the estimator's classes"):
+        RejectOptionClassifier(fitted, cv="prefit", threshold=0.9).fit(X, Y.astype(str))
+
+
 @pytest.mark.parametrize("label", [np.nan, 0.5])
 def test_a_reject_label_is_one_that_the_labels_could_be(label):
     with pytest.raises(ValueError, match="is not of the type of y"):
