@@ -16,12 +16,25 @@ IDA = (
 THREE = ("<script>alert(1)</script>", "b&b", "c")
 
 
-def ida(name):
-    """Training part of the first split, columns standardised, constant columns 0; or skip the test."""
+def _existing(*place):
+    """Path of a file of the data, or skip the test."""
     root = Path(os.environ.get("BAYES_SVM_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    path = root / "ida" / f"{name}.npz"
+    path = root.joinpath(*place)
     if not path.exists():
         pytest.skip(f"no data: {path} is absent, and BAYES_SVM_DATA names no folder that has it")
+    return path
+
+
+def attributes(name):
+    """Codes of the categorical attributes of a UCI set, whose last column is the class; or skip the test."""
+    cells = np.genfromtxt(_existing("uci", f"{name}.csv"), dtype=str, delimiter=",", skip_header=1)
+    codes = [np.unique(column, return_inverse=True)[1] for column in cells[:, :-1].T]
+    return np.column_stack(codes), cells[:, -1]
+
+
+def ida(name):
+    """Training part of the first split, columns standardised, constant columns 0; or skip the test."""
+    path = _existing("ida", f"{name}.npz")
     with np.load(path) as file:
         split = file["train"] if len(file["train"]) else file["train_rand"]
         X, y = file["X"][split[0]], file["y"][split[0]]

@@ -26,7 +26,7 @@ CALLED = {
     "shrink": ("shrink_each",),
     "grow": ("grow_each",),
     "optimality": ("check_ends", "check_moved"),
-    "logistic": ("cross_entropy",),
+    "logistic": ("most_probable", "posterior_at"),
     "primal": ("duality_gap", "sensitivity"),
     "smo": ("move_pairs",),
     "certify": ("check_each", "solve_each"),

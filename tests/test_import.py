@@ -80,5 +80,4 @@ def test_import_takes_no_optional_module():
         "distributed",
         "jinja2",
         "pandas",
-        "tqdm",
     }

@@ -6,6 +6,7 @@ import argparse
 import gzip
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,7 @@ def reuters(page: Page, args: argparse.Namespace) -> None:
     values, variance, truth = (np.empty((X_test.shape[0], len(names))) for _ in range(3))
     for k, name in enumerate(names):
         y = np.array([name in own for own in topics], dtype=int)
-        machine = Machine(
-            X, y, np.arange(2), kernel, ones, shared.row_bound, shared.gram, shared.row_of, True
-        )
+        machine = replace(shared, y=y)
         solution = solve(machine.problem(0))
         columns = outputs(machine, [solution], args.text_C, X_test, max_rows=args.text_rows)
         values[:, k], variance[:, k] = columns[0][:, 0], columns[1][:, 0]

@@ -67,7 +67,7 @@ def one_case(split_of: Callable[[int], Split], kernel: str, C: float, seed: int)
     svc = SVC(**options, class_weight="balanced")
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        ours = BayesSVC(**options, class_weight="balanced").fit(X, y)
+        ours = BayesSVC(**options, leave_out_size=None, class_weight="balanced").fit(X, y)
         plain = BayesSVC(**options).fit(X, y)
         rival = CalibratedClassifierCV(svc, ensemble=False).fit(X, y)
         probability = ours.predict_proba(X_test)

@@ -121,8 +121,8 @@ def run(args: argparse.Namespace, name: str) -> tuple[dict[tuple[str, float], li
     errors, n_test = [], 0
     for seed in range(args.draws):
         X, y, X_test, y_test, machine = drawn(args.data, name, seed)
-        model = BayesSVC(**machine).fit(X, y)
-        labels = left_out_predictions(model)
+        model = BayesSVC(**machine, leave_out_size=None).fit(X, y)
+        labels = left_out_predictions(model, np.arange(len(y)))
         wrong, sure = labels != y, confidence_of(labels, model.left_out_proba_, model.classes_)
         predicted, sure_test = answers(model, X_test)
         wrong_test, n_test = predicted != y_test, len(y_test)

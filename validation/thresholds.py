@@ -107,7 +107,7 @@ def measured(args: argparse.Namespace, name: str) -> tuple[dict[str, list[Found]
     found: dict[str, list[Found]] = {asked: [] for asked in ASKED}
     rivals, positives = [], []
     for k, draw in enumerate(draws(args.data, name, args.draws)):
-        model = BayesSVC(**draw.machine).fit(draw.X, draw.y)
+        model = BayesSVC(**draw.machine, leave_out_size=None).fit(draw.X, draw.y)
         values, test_values = model.left_out_decision_values_, model.decision_function(draw.X_test)
         positives.append(int(draw.y_test.sum()))
         for asked in ASKED:

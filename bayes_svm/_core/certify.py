@@ -13,6 +13,8 @@ same x, kbar is 0: its coefficient in H is its bound.
 
 import cython
 
+from bayes_svm.utils.interrupts import slices
+
 if not cython.compiled:
     from math import inf
 
@@ -32,6 +34,8 @@ if not cython.compiled:
     )
     from bayes_svm._core.primal import best_intercept, gap_of, sensitivity_of
 
+# Operations that a case takes for each point, about.
+OPERATIONS = 1000
 _EPSILON = cython.declare(cython.double, 2.0**-52)
 
 # The whole solution's F is compared with H for at most this many steps of H.
@@ -272,6 +276,7 @@ def _solve_case(whole, p, point, rest, rules, work, found):
     found.steps[p] = bounds.ascents + state.moves
 
 
+@cython.locals(head=cython.Py_ssize_t, tail=cython.Py_ssize_t)
 def solve_each(whole, points, rest, rules, work, found):
     """Solve one case after the other, and write what is found to ``found``.
 
@@ -299,11 +304,13 @@ def solve_each(whole, points, rest, rules, work, found):
     )
     stop = Rules(rules.proof, rules.trial, rules.tolerance, rules.max_steps)
     memory, signs = work_of(work, problem.n, keep), found_of(found, n_cases, keep)
-    with cython.nogil:
-        for p in range(n_cases):
-            _solve_case(problem, p, point[p], left[p], stop, memory, signs)
+    for head, tail in slices(n_cases, OPERATIONS * problem.n):
+        with cython.nogil:
+            for p in range(head, tail):
+                _solve_case(problem, p, point[p], left[p], stop, memory, signs)
 
 
+@cython.locals(head=cython.Py_ssize_t, tail=cython.Py_ssize_t)
 def check_each(whole, points, rest, work, proven):
     """Run the sufficiency check of each case, and write whether it proves the sign to ``proven``.
 
@@ -328,9 +335,10 @@ def check_each(whole, points, rest, work, proven):
         doubles(rest, "rest", n_cases, READ, keep),
     )
     memory, proves = work_of(work, problem.n, keep), flags(proven, "proven", n_cases, WRITE, keep)
-    with cython.nogil:
-        for p in range(n_cases):
-            proves[p] = is_proven(problem, check_whole(problem, point[p], left[p], 1, memory))
+    for head, tail in slices(n_cases, OPERATIONS * problem.n):
+        with cython.nogil:
+            for p in range(head, tail):
+                proves[p] = is_proven(problem, check_whole(problem, point[p], left[p], 1, memory))
 
 
 def whole_of(whole, keep):

@@ -2,6 +2,8 @@
 
 import cython
 
+from bayes_svm.utils.interrupts import slices
+
 if not cython.compiled:
     from bayes_svm._core.arrays import WRITE
     from bayes_svm._core.follow import follow_path
@@ -17,6 +19,9 @@ if not cython.compiled:
         scratch_of,
         state_of,
     )
+
+# Operations that a path takes for each row of its tableau, about.
+OPERATIONS = 500
 
 
 def _seat(base, guests, g):
@@ -59,6 +64,7 @@ def _grow(base, guests, p, start, max_events, state, scratch, room, still, ends)
         room.direction[k] = 0.0
 
 
+@cython.locals(head=cython.Py_ssize_t, tail=cython.Py_ssize_t)
 def grow_each(base, guests, start, max_events, state, scratch, room, still, ends):
     """Follow each path from the base, with a guest that comes in, and write where it ends to ``ends``.
 
@@ -99,11 +105,12 @@ def grow_each(base, guests, start, max_events, state, scratch, room, still, ends
     found = ends_of(ends, paths.n_paths, m, keep)
     limit: cython.Py_ssize_t = max_events
     seated: cython.Py_ssize_t = -1
-    with cython.nogil:
-        for p in range(paths.n_paths):
-            if paths.which[p] != seated:
-                seated = paths.which[p]
-                _seat(seats, paths, seated)
-            # The factors of earlier paths hold another guest.
-            memory.factored[0] = -1
-            _grow(seats, paths, p, first, limit, at, memory, place, nothing, found)
+    for head, tail in slices(paths.n_paths, OPERATIONS * m):
+        with cython.nogil:
+            for p in range(head, tail):
+                if paths.which[p] != seated:
+                    seated = paths.which[p]
+                    _seat(seats, paths, seated)
+                # The factors of earlier paths hold another guest.
+                memory.factored[0] = -1
+                _grow(seats, paths, p, first, limit, at, memory, place, nothing, found)

@@ -1,5 +1,23 @@
 from bayes_svm.utils.types import Array
 
-def cross_entropy(
-    values: Array, target: Array, other: Array, weight: Array, slope: float, offset: float
-) -> tuple[float, float, float, float, float, float]: ...
+def most_probable(
+    values: Array,
+    target: Array,
+    other: Array,
+    weight: Array,
+    centre: float,
+    boundary: float,
+    scale: float,
+    offset: float,
+) -> tuple[float, float, bool, float]: ...
+def posterior_at(
+    values: Array,
+    target: Array,
+    other: Array,
+    weight: Array,
+    centre: float,
+    boundary: float,
+    scale: float,
+    log_slope: float,
+    offset: float,
+) -> tuple[float, float, float, float]: ...

@@ -7,12 +7,13 @@ ctypedef fused real:
     double
 
 cdef void _gather(
-    double** matrix, int64_t* chosen, Py_ssize_t n, int64_t* columns, Py_ssize_t m, double** out
+    double** matrix, int64_t* chosen, Py_ssize_t first, Py_ssize_t last, int64_t* columns, Py_ssize_t m,
+    real** out
 ) noexcept nogil
 cdef double _add_absolute(
     double** matrix, int64_t* chosen, Py_ssize_t n, double* weights, Py_ssize_t m, double* sums
 ) noexcept nogil
-cdef void _mirror(double** matrix, Py_ssize_t size) noexcept nogil
+cdef void _mirror(real** matrix, Py_ssize_t size) noexcept nogil
 cdef void _minus_distances(
     double** inner, double factor, double* left, double* right, Py_ssize_t n, Py_ssize_t m
 ) noexcept nogil

@@ -3,6 +3,8 @@
 import cython
 import numpy as np
 
+from bayes_svm.utils.interrupts import slices
+
 if not cython.compiled:
     from bayes_svm._core.arrays import (
         READ,
@@ -17,25 +19,34 @@ if not cython.compiled:
     )
 
 
-def _gather(matrix, chosen, n, columns, m, out):
+def _gather(matrix, chosen, first, last, columns, m, out):
     """The loop of :func:`block`."""
-    for a in range(n):
+    for a in range(first, last):
         row, target = matrix[chosen[a]], out[a]
         for c in range(m):
             target[c] = row[columns[c]]
 
 
-def block(matrix, chosen, columns):
-    """``matrix[np.ix_(chosen, columns)]``, in a fraction of the time."""
+@cython.locals(head=cython.Py_ssize_t, tail=cython.Py_ssize_t)
+def block(matrix, chosen, columns, out):
+    """``out[:] = matrix[np.ix_(chosen, columns)]``, in a fraction of the time; ``out`` may be single."""
     n, m = length(chosen, "chosen", 0), length(columns, "columns", 0)
     height, width = length(matrix, "matrix", 0), length(matrix, "matrix", 1)
-    out = np.empty((n, m))
     keep = []
-    source, target = rows(matrix, "matrix", height, width, READ, keep), rows(out, "out", n, m, WRITE, keep)
+    source = rows(matrix, "matrix", height, width, READ, keep)
     row, column = places(chosen, "chosen", n, 0, height, keep), places(columns, "columns", m, 0, width, keep)
-    with cython.nogil:
-        _gather(source, row, n, column, m, target)
-    return out
+    # A value takes as long as several operations: it is read from one place and written to another.
+    passes = slices(n, 8 * m)
+    if is_single(out):
+        target_f = single_rows(out, "out", n, m, WRITE, keep)
+        for head, tail in passes:
+            with cython.nogil:
+                _gather(source, row, head, tail, column, m, target_f)
+    else:
+        target = rows(out, "out", n, m, WRITE, keep)
+        for head, tail in passes:
+            with cython.nogil:
+                _gather(source, row, head, tail, column, m, target)
 
 
 def _add_absolute(matrix, chosen, n, weights, m, sums):
@@ -66,11 +77,14 @@ def largest_sum(matrix, chosen, weights):
 
 
 def _mirror(matrix, size):
-    """The loop of :func:`mirror_lower`."""
-    for i in range(size):
-        row = matrix[i]
-        for j in range(i):
-            matrix[j][i] = row[j]
+    """The loop of :func:`mirror_lower`, in squares of 16 rows and columns, which stay in the cache."""
+    for top in range(0, size, 16):
+        bottom = min(top + 16, size)
+        for left in range(0, bottom, 16):
+            for i in range(top, bottom):
+                row = matrix[i]
+                for j in range(left, min(left + 16, i)):
+                    matrix[j][i] = row[j]
 
 
 def mirror_lower(matrix, size):
@@ -80,9 +94,14 @@ def mirror_lower(matrix, size):
     if n < 0 or n > min(height, width):
         raise ValueError(f"size must be from 0 to {min(height, width)}, not {size}")
     keep = []
-    values = rows(matrix, "matrix", height, width, WRITE, keep)
-    with cython.nogil:
-        _mirror(values, n)
+    if is_single(matrix):
+        values_f = single_rows(matrix, "matrix", height, width, WRITE, keep)
+        with cython.nogil:
+            _mirror(values_f, n)
+    else:
+        values = rows(matrix, "matrix", height, width, WRITE, keep)
+        with cython.nogil:
+            _mirror(values, n)
 
 
 def _minus_distances(inner, factor, left, right, n, m):
@@ -120,6 +139,7 @@ def _smallest(row, n):
     return min(min(a, b), min(c, d))
 
 
+@cython.locals(head=cython.Py_ssize_t, tail=cython.Py_ssize_t)
 def smallest_of_rows(matrix, chosen):
     """``matrix[chosen].min(axis=1)``."""
     n, height, width = length(chosen, "chosen", 0), length(matrix, "matrix", 0), length(matrix, "matrix", 1)
@@ -132,9 +152,10 @@ def smallest_of_rows(matrix, chosen):
         places(chosen, "chosen", n, 0, height, keep),
     )
     target = doubles(out, "out", n, WRITE, keep)
-    with cython.nogil:
-        for p in range(n):
-            target[p] = _smallest(source[row[p]], width)
+    for head, tail in slices(n, width):
+        with cython.nogil:
+            for p in range(head, tail):
+                target[p] = _smallest(source[row[p]], width)
     return out
 
 

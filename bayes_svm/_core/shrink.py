@@ -2,6 +2,8 @@
 
 import cython
 
+from bayes_svm.utils.interrupts import slices
+
 if not cython.compiled:
     from math import nan
 
@@ -19,6 +21,9 @@ if not cython.compiled:
         scratch_of,
         state_of,
     )
+
+# Operations that a path takes for each row of its tableau, about.
+OPERATIONS = 500
 
 
 def _exchange_bounds(base, moves, p):
@@ -178,6 +183,7 @@ def _shrink(base, moves, p, start, max_events, margin, state, scratch, room, end
     _exchange_bounds(base, moves, p)
 
 
+@cython.locals(head=cython.Py_ssize_t, tail=cython.Py_ssize_t)
 def shrink_each(base, moves, start, max_events, margin, state, scratch, room, ends):
     """Follow each path from the base at the perturbed targets, and write where it ends to ``ends``.
 
@@ -213,6 +219,7 @@ def shrink_each(base, moves, start, max_events, margin, state, scratch, room, en
     found = ends_of(ends, paths.n_paths, m, keep)
     limit: cython.Py_ssize_t = max_events
     clear: cython.double = margin
-    with cython.nogil:
-        for p in range(paths.n_paths):
-            _shrink(shared, paths, p, first, limit, clear, at, memory, place, found)
+    for head, tail in slices(paths.n_paths, OPERATIONS * m):
+        with cython.nogil:
+            for p in range(head, tail):
+                _shrink(shared, paths, p, first, limit, clear, at, memory, place, found)

@@ -7,11 +7,16 @@ The working set is that of Fan, Chen and Lin (JMLR 2005), as in LIBSVM.
 
 import cython
 
+from bayes_svm.utils.interrupts import slices
+
 if not cython.compiled:
     from math import inf
 
     from bayes_svm._core.arrays import READ, WRITE, doubles, length, numbers, placed_rows
     from bayes_svm._core.pair_records import FLAT, Iterate
+
+# Operations that a move takes for each point, about.
+OPERATIONS = 4
 
 
 def working_pair(at):
@@ -116,11 +121,15 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
     enough: cython.double = tolerance
     limit: cython.Py_ssize_t = max_steps
     steps: cython.Py_ssize_t = 0
-    with cython.nogil:
-        i, j, low, high = working_pair(at)
-        while j >= 0 and high - low > enough and steps < limit:
-            move_pair(at, i, j)
-            steps += 1
-            i, j, low, high = working_pair(at)
-        violation = high - low if j >= 0 else 0.0
+    upto: cython.Py_ssize_t
+    i, j, low, high = working_pair(at)
+    for _, upto in slices(limit, OPERATIONS * n):
+        with cython.nogil:
+            while j >= 0 and high - low > enough and steps < upto:
+                move_pair(at, i, j)
+                steps += 1
+                i, j, low, high = working_pair(at)
+        if steps < upto:
+            break
+    violation = high - low if j >= 0 else 0.0
     return violation, steps

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayes_svm.classifiers.expansion import without_repeats
 from bayes_svm.classifiers.predictions import SVCPredictions, bag_of
 from bayes_svm.classifiers.solution_reading import (
     SolutionReader,
@@ -21,12 +22,15 @@ from bayes_svm.conformal.venn_abers import predictors
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, solve
 from bayes_svm.leave_one_out.api import Store
-from bayes_svm.leave_one_out.cases import Leaving, what_leaves
+from bayes_svm.leave_one_out.cases import what_leaves
 from bayes_svm.leave_one_out.folds import group_numbers
+from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.leave_one_out.result import LeaveOneOut
 from bayes_svm.probability.link import LinkData
 from bayes_svm.probability.probabilities import Calibration
 from bayes_svm.utils.metaestimators import decided
+from bayes_svm.utils.parallel import working_threads
+from bayes_svm.utils.progress import counted, shown, step
 from bayes_svm.utils.scikit_learn import fit_context
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
@@ -78,8 +82,8 @@ class BayesSVC(SVCPredictions):
         Costs of the classes. They multiply C, and the probabilities when ``predict`` compares them. The
         probabilities themselves are those of the population that the data come from. "balanced" makes the
         costs inversely proportional to the total sample weight of each class.
-    verbose : bool, default=False
-        Print a summary of the fit.
+    verbose : int, default=0
+        1 shows the progress of a fit of more than two seconds on stderr, and prints a summary of it.
     max_iter : int, default=-1
         Limit on the solver's steps; -1 for none. A fit that reaches the limit warns.
     decision_function_shape : {"ovr"}, default="ovr"
@@ -119,6 +123,12 @@ class BayesSVC(SVCPredictions):
 
         With ``groups`` given to :meth:`fit`, whole groups leave: dealt into strata that keep the class
         ratio, or one group at a time for "rows".
+    leave_out_size : int or None, default=2000
+        If there are more rows than this, about so many are left out: enough for the link and for the error
+        told, at a fraction of the time. At least 500 members of each class are among them, if it has so many,
+        and each class has its share. The content of the rows decides which; ``left_out_.rows`` names
+        them. None leaves all rows out. Groups, splitters and a number of strata leave out all rows in any
+        case.
     multiclass : {"joint", "normalise", "winner"}, default="joint"
         How the log-odds of more than two classes, each against the rest, become probabilities.
 
@@ -161,10 +171,12 @@ class BayesSVC(SVCPredictions):
         Costs of the classes.
     left_out_decision_values_ : array of shape (n_samples,) or (n_samples, n_classes)
         Decision value of each row by the machine trained without the row's stratum, group or fold. A row
-        that stands for copies in several strata has the mean of their values.
+        that stands for copies in several strata has the mean of their values. NaN for a row that is not left
+        out: see ``leave_out_size``.
     left_out_proba_ : array of shape (n_samples, n_classes)
         The link's probabilities at these values. A joint link has many parameters; the probabilities of a
-        row therefore come from one fitted without the tenth of the strata that the row is in.
+        row therefore come from one fitted without the tenth of the strata that the row is in. NaN for a row
+        that is not left out.
     left_out_ : LeaveOneOut
         The left-out values with their status and accuracy, and what :meth:`predict` would have returned for
         each row: its error, recall, precision and F1.
@@ -249,10 +261,10 @@ class BayesSVC(SVCPredictions):
             If the left-out decision values do not separate the classes; if a class has two members, too few
             to calibrate on; if ``leave_out`` is a number larger than that of the rarest class's members.
         """
-        with one_blas_thread():
+        with shown(self.verbose > 0), one_blas_thread(), working_threads(self.n_jobs):
             machine = self._machine(X, y, sample_weight)
             numbers = group_numbers(groups, len(machine.y))
-            leaving = what_leaves(machine, self.leave_out, y, numbers)
+            leaving = what_leaves(machine, self.leave_out, y, numbers, self.leave_out_size)
             self._fit(machine, leaving, numbers)
         return self
 
@@ -286,7 +298,8 @@ class BayesSVC(SVCPredictions):
         """
         # For each class: the exact solution, its left-out values, what the link needs of the posterior.
         reader = SolutionReader(self, machine, leaving, groups, store)
-        found = [reader.read(self._solve(machine, k, starts), k) for k in range(machine.n_problems)]
+        problems = counted(range(machine.n_problems), "problems")
+        found = [reader.read(self._solve(machine, k, starts), k) for k in problems]
         reading = joined_readings(found)
         # Links and joint link, fitted to the left-out values.
         data = link_data(machine, leaving, found, reading)
@@ -303,7 +316,8 @@ class BayesSVC(SVCPredictions):
 
     def _solve(self, machine: Machine, k: int, starts: list[Array] | None) -> DualSolution:
         start = None if starts is None else starts[k]
-        return solve(machine.problem(k), tol=self.tol, max_iter=self.max_iter, start=start)
+        with step("solving"):
+            return solve(machine.problem(k), tol=self.tol, max_iter=self.max_iter, start=start)
 
     def _store_machine(self, machine: Machine, found: list[SolutionReading], reader: SolutionReader) -> None:
         """The attributes that predictions are made from."""
@@ -315,6 +329,7 @@ class BayesSVC(SVCPredictions):
         self.n_support_ = np.bincount(machine.y[used], minlength=len(machine.classes))
         self.support_vectors_ = np.empty((0, 0)) if machine.kernel.precomputed else machine.X[self.support_]
         self.dual_coef_ = coefficients[:, self.support_]
+        self._expansion = without_repeats(machine.row_of[self.support_], self.dual_coef_)
         self.intercept_ = np.array([solution.intercept for solution in solutions])
         self.n_iter_ = np.array([max(1, solution.smo_steps + solution.pivots) for solution in solutions])
         self.solution_ = solutions[0] if len(solutions) == 1 else solutions
@@ -330,14 +345,17 @@ class BayesSVC(SVCPredictions):
         self, found: LeaveOneOut, leaving: Leaving, data: LinkData, reading: Array | None
     ) -> None:
         """The attributes of left-out values: decision values, probabilities and predictions."""
-        proba = np.exp(self._probabilities.logs(found.decision_values, reading))
+        rows = found.rows
+        proba = np.full((len(found.y), len(self.classes_)), np.nan)
+        read = None if reading is None else reading[rows]
+        proba[rows] = np.exp(self._probabilities.logs(found.decision_values[rows], read))
         if self.joint_link_ is not None:
             proba = leaving.row_means(self._probabilities.crossed_proba(data.reading), proba)
         self.left_out_decision_values_ = found.decision_values
         self.left_out_proba_ = proba
-        self.left_out_ = replace(
-            found, predicted=decided(proba, self.class_weight_), jointly=True, proba=proba
-        )
+        predicted = found.predicted.copy()
+        predicted[rows] = decided(proba[rows], self.class_weight_)
+        self.left_out_ = replace(found, predicted=predicted, jointly=True, proba=proba)
 
     def _report_fit(self, solutions: list[DualSolution]) -> None:
         for k, solution in enumerate(solutions):
@@ -347,7 +365,10 @@ class BayesSVC(SVCPredictions):
                 f"{solution.kkt_residual:.1e}, relative gap {solution.relative_gap:.1e}"
             )
         left_out = self.left_out_
-        print(f"[BayesSVC] left out: error {left_out.error:.4f}, {left_out.seconds:.2f} s")
+        print(
+            f"[BayesSVC] {len(left_out.rows)} rows left out: error {left_out.error:.4f}, "
+            f"{left_out.seconds:.2f} s"
+        )
 
 
 def fit_resumably(

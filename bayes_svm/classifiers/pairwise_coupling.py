@@ -78,7 +78,8 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         Costs of the classes, from the ``class_weight_`` of the pairs' classifiers; 1 if they have none.
     left_out_proba_ : array of shape (n_samples, n_classes)
         Left-out probabilities, if the fitted estimators have ``left_out_proba_``. The classifiers of pairs
-        with the row's class leave the row out; those of the other pairs never saw it.
+        with the row's class leave the row out; those of the other pairs never saw it. NaN for a row that one
+        of them does not leave out: see ``leave_out_size`` of :class:`BayesSVC`.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -316,7 +317,11 @@ class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         first = np.empty((n_samples, n_pairs))
         for k, proba in enumerate(of_pairs):
             first[:, k] = proba[:, 0]
-        return couple(first, n_classes)
+        # A row that one of the pairs did not leave out has no left-out probabilities.
+        known = np.flatnonzero(~np.isnan(first).any(axis=1))
+        proba = np.full((n_samples, n_classes), np.nan)
+        proba[known] = couple(first[known], n_classes)
+        return proba
 
 
 def couple(first: Array, n_classes: int) -> Array:

@@ -58,6 +58,7 @@ class SVCParameters(FixedParameters, ClassifierMixin, BaseEstimator):
             list,
             tuple,
         ],
+        "leave_out_size": [Interval(Integral, 1, None, closed="left"), None],
         "multiclass": [StrOptions({"joint", "normalise", "winner"})],
         "smoothing": [Interval(Real, 0.0, None, closed="neither")],
         "n_jobs": [
@@ -80,13 +81,14 @@ class SVCParameters(FixedParameters, ClassifierMixin, BaseEstimator):
         tol: float = 1e-3,
         cache_size: float = 200,
         class_weight: dict[Any, float] | str | None = None,
-        verbose: bool = False,
+        verbose: int = 0,
         max_iter: int = -1,
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         random_state: Any = None,
         link: Any = "moderated",
         leave_out: Any = "strata",
+        leave_out_size: int | None = 2000,
         multiclass: str = "joint",
         smoothing: float = 0.1,
         n_jobs: int | None = None,
@@ -108,6 +110,7 @@ class SVCParameters(FixedParameters, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.link = link
         self.leave_out = leave_out
+        self.leave_out_size = leave_out_size
         self.multiclass = multiclass
         self.smoothing = smoothing
         self.n_jobs = n_jobs

@@ -275,8 +275,12 @@ class SVCPredictions(SVCParameters):
         """Decision values f of all machines, of shape (n_samples,) or (n_samples, n_classes)."""
         values = np.tile(self.intercept_, (X.shape[0], 1))
         if len(self.support_):
-            for block, cross in self.kernel_.blocks(X, self.support_vectors_, self.support_):
-                values[block] += cross @ self.dual_coef_.T
+            chosen, coefficients = self._expansion
+            vectors = self.support_vectors_
+            if vectors.shape[0]:  # not kept for a precomputed kernel
+                vectors = vectors[chosen]
+            for block, cross in self.kernel_.blocks(X, vectors, self.support_[chosen]):
+                values[block] += cross @ coefficients.T
         return values[:, 0] if len(self.intercept_) == 1 else values
 
     def _log_proba(self, X: Any) -> Array:

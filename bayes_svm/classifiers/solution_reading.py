@@ -12,7 +12,7 @@ from scipy import sparse
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out.api import Store, read_solution
-from bayes_svm.leave_one_out.cases import Leaving
+from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.leave_one_out.methods import Wanted
 from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.result import LeaveOneOut, by_row
@@ -20,6 +20,7 @@ from bayes_svm.probability.calibration import offset_scale
 from bayes_svm.probability.link import LinkData
 from bayes_svm.probability.posterior import Posterior, posterior_of
 from bayes_svm.probability.reading import Reader, reader_of
+from bayes_svm.utils.progress import step
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["SolutionReader", "SolutionReading", "joined_readings", "link_data", "rows_left_out"]
@@ -96,7 +97,8 @@ class SolutionReader:
         seconds = time.perf_counter() - started
         posterior = posterior_of(machine, solution, self.C)
         if self.reader is not None:
-            read = self.reader.left_out(machine, solution, posterior, self.leaving, self.groups)
+            with step("reading the posterior"):
+                read = self.reader.left_out(machine, solution, posterior, self.leaving, self.groups)
         link_posterior, reading = (None, None) if read is None else read
         return SolutionReading(
             solution=solution.detached(),
@@ -114,10 +116,9 @@ def _number_of_columns(machine: Machine) -> int:
     """Number of columns that are not 0 everywhere; 1 for a precomputed kernel, whose columns are unknown."""
     if machine.kernel.precomputed:
         return 1
-    largest, smallest = (extreme(axis=0) for extreme in (machine.X.max, machine.X.min))
     if sparse.issparse(machine.X):
-        largest, smallest = largest.toarray(), smallest.toarray()
-    return max(1, int(np.count_nonzero((largest != 0) | (smallest != 0))))
+        return max(1, len(np.unique(machine.X.indices[machine.X.data != 0])))
+    return max(1, int(np.count_nonzero(machine.X.any(axis=0))))
 
 
 def rows_left_out(machine: Machine, leaving: Leaving, found: list[SolutionReading]) -> LeaveOneOut:

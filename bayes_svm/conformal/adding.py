@@ -14,9 +14,8 @@ from bayes_svm._core.matrix import add_sparse_product
 from bayes_svm._core.records import DEPENDENT, DONE, Base, BaseState, Ends, Guests, Moves, Room
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution, solve
-from bayes_svm.dual.tableau import columns_of
 from bayes_svm.dual.tableau_path import blank_state, scratch
-from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix
+from bayes_svm.kernels.gram import FEWER_POINTS, WholeMatrix
 from bayes_svm.leave_one_out.path import CAPACITY, MAX_EVENTS, MAX_PASSES, Paths
 from bayes_svm.leave_one_out.retrain import TIGHT
 from bayes_svm.leave_one_out.start import SharedTableau
@@ -164,7 +163,7 @@ class Adder:
         before = cross @ origin.exact_beta + origin.intercept
         others = rows[n_free:]
         to_free, to_others = np.ascontiguousarray(cross[:, rows[:n_free]].T), cross[:, others]
-        columns = columns_of(origin.system, to_free, to_others, seats.between)
+        columns = seats.shared.tableau.columns_of(origin.system, to_free, to_others, seats.between)
         guests = Guests(
             rows=columns,
             # What the new point moves itself by: its kernel value, less what the free points give way.
@@ -278,7 +277,7 @@ class Adder:
         gram[n, n] = new.diagonal[row]
         bound = np.append(problem.bound, new.bound[pair])[order]
         larger = DualProblem(
-            gram=KernelMatrix.of(gram if n in order[-1:] else gram[np.ix_(order, order)]),
+            gram=WholeMatrix(gram if n in order[-1:] else gram[np.ix_(order, order)]),
             label=np.append(problem.label, new.label[pair])[order],
             bound=bound,
             group=np.arange(n + 1),

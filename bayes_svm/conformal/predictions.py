@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from bayes_svm.dual.order import uniforms_of_rows
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.parallel import run_all
+from bayes_svm.utils.progress import shown, step
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Mask
 
@@ -170,19 +170,16 @@ class ConformalPredictions(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._prepared(X, reset=False)
         n_new, n_points = X.shape[0], len(self._machine.gram)
-        step = max(1, min(BLOCK, BLOCK_BYTES // (64 * (n_points + 1))))
-        blocks = [slice(start, start + step) for start in range(0, n_new, step)]
+        size = max(1, min(BLOCK, BLOCK_BYTES // (64 * (n_points + 1))))
+        blocks = [slice(start, start + size) for start in range(0, n_new, size)]
         found: list[Comparison] = []
-        with one_blas_thread():
-            # A section of blocks at a time, so that there is progress to print.
+        with shown(self.verbose > 0), one_blas_thread(), step("comparing new points", n_new) as at:
+            # A section of blocks at a time, so that there is progress to show.
             section = 8 * max(1, abs(self.n_jobs or 1))
             for first in range(0, len(blocks), section):
                 calls = [delayed(self._compared)(X[block]) for block in blocks[first : first + section]]
                 found += run_all(self.n_jobs, calls, shared=[])
-                if self.verbose:
-                    done = min((first + section) * step, n_new)
-                    end = "\n" if done == n_new else "\r"
-                    print(f"[ConformalSVC] {done} of {n_new} points", end=end, file=sys.stderr, flush=True)
+                at.advance(min((first + section) * size, n_new))
         stranger, equal, values = (
             np.vstack([getattr(one, name) for one in found]) for name in ("stranger", "equal", "values")
         )

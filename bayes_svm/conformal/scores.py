@@ -21,7 +21,7 @@ from bayes_svm.conformal.votes import Votes, vote
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.leave_one_out.cases import Leaving
+from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.leave_one_out.machines import left_out_machines
 from bayes_svm.leave_one_out.methods import Finder, Wanted
 from bayes_svm.utils.types import Array, Indices, Mask

@@ -20,6 +20,8 @@ from bayes_svm.dual.solution import DualSolution, warn_if_inexact
 from bayes_svm.leave_one_out.cases import rows_alone, strata
 from bayes_svm.utils.checks import check_members, checked_labels
 from bayes_svm.utils.metaestimators import check_instance
+from bayes_svm.utils.parallel import working_threads
+from bayes_svm.utils.progress import shown
 from bayes_svm.utils.scikit_learn import HasMethods, Interval, StrOptions, fit_context
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.warn import warn
@@ -83,7 +85,7 @@ class ConformalSVC(ConformalPredictions):
     n_jobs : int, default=None
         Number of joblib's jobs. The result does not depend on it.
     verbose : int, default=0
-        1 prints progress to stderr.
+        1 shows the progress on stderr, if a fit or a prediction takes more than two seconds.
 
     Attributes
     ----------
@@ -224,7 +226,7 @@ class ConformalSVC(ConformalPredictions):
         labels = checked_labels(y)
         self.estimator_ = clone(self.estimator)
         X = self._prepared(X, labels, reset=True)
-        with one_blas_thread():
+        with shown(self.verbose > 0), one_blas_thread(), working_threads(self.n_jobs):
             machine, solutions = machine_of(self._svm, X, labels)
             check_members(machine.classes, machine.y, machine.weight)
             self._check_kernel(machine)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bayes_svm.decision.promises import fewest_rows, lower_bound
+from bayes_svm.metrics.distinct import distinct
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve
 from bayes_svm.utils.types import Array, Mask
 
@@ -147,7 +148,9 @@ def smallest_shown(wrong: Mask, confidence: Array, target_risk: float, sure: flo
 
 def _tests(wrong: Mask, confidence: Array, sure: float) -> Callable[[float], float | None]:
     """The threshold that the tests find, as a function of the target."""
-    values, place = np.unique(-confidence, return_inverse=True)
+    points, place = distinct(confidence)
+    # The most confident come first.
+    values, place = points[::-1], len(points) - 1 - place
     accepted = np.cumsum(np.bincount(place).astype(float))
     right = accepted - np.cumsum(np.bincount(place, weights=wrong))
     levels = [1 - share * (1 - sure) for share in (FIRST_SHARE, 1 - FIRST_SHARE, 1)]
@@ -166,7 +169,7 @@ def _tests(wrong: Mask, confidence: Array, sure: float) -> Callable[[float], flo
         end = int(second) + more if more else passed
         if end == first:
             return None
-        return midway(-values, end - 1)
+        return midway(values, end - 1)
 
     return threshold_for
 

@@ -181,7 +181,18 @@ def choose_threshold(
 
 
 def _checked_values(decision_values: ArrayLike) -> Array:
-    values = check_array(decision_values, ensure_2d=False, dtype=np.float64, input_name="decision_values")
+    values = check_array(
+        decision_values,
+        ensure_2d=False,
+        dtype=np.float64,
+        ensure_all_finite=False,
+        input_name="decision_values",
+    )
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "decision_values must be finite. Where a BayesSVC leaves only some rows out, give the labels and "
+            "values of left_out_.rows."
+        )
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 

@@ -98,9 +98,10 @@ def fit_and_answer(
                     f"{type(estimator).__name__}.fit takes no groups, and its left-out rows would be single "
                     "ones: name the step that takes them, such as bayessvc__groups=, or give a cv."
                 )
-            predicted = left_out_predictions(fitted)
-            found = predicted, confidence_of(predicted, proba, fitted.classes_)
-            return UnseenAnswers(fitted, "left-out", found, every_row)
+            rows = np.flatnonzero(~np.isnan(proba[:, 0]))
+            predicted = left_out_predictions(fitted, rows)
+            found = predicted, confidence_of(predicted, proba[rows], fitted.classes_)
+            return UnseenAnswers(fitted, "left-out", found, rows)
         if not required:
             return UnseenAnswers(fitted, "nothing", None, every_row)
         cv = HELD_OUT

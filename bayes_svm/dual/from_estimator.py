@@ -27,6 +27,7 @@ from bayes_svm.utils.checks import (
     with_narrow_indices,
 )
 from bayes_svm.utils.metaestimators import check_instance
+from bayes_svm.utils.progress import counted, step
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["machine_of", "step_limit"]
@@ -105,10 +106,12 @@ def machine_of(
 
 def _solutions(estimator: Any, machine: Machine, started: bool) -> Iterator[DualSolution]:
     """Solutions of the machine's problems, one at a time: all together may not fit in memory."""
-    for k in range(machine.n_problems):
-        problem = machine.problem(k)
-        start = _coefficients_of(estimator, problem) if started else None
-        yield solve(problem, tol=estimator.tol, max_iter=step_limit(estimator), start=start)
+    for k in counted(range(machine.n_problems), "problems"):
+        with step("solving"):
+            problem = machine.problem(k)
+            start = _coefficients_of(estimator, problem) if started else None
+            solution = solve(problem, tol=estimator.tol, max_iter=step_limit(estimator), start=start)
+        yield solution
 
 
 def step_limit(estimator: Any) -> int:

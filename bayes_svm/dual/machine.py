@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._core.matrix import block
-from bayes_svm.dual.order import rank_of_rows, rank_of_sets
-from bayes_svm.dual.problem import DualProblem, first_occurrences, is_convex
+from bayes_svm.dual.order import Words, rank_of_rows, rank_of_sets
+from bayes_svm.dual.problem import DualProblem, distinct_rows, is_convex
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.arrays import make_symmetric
-from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix
+from bayes_svm.kernels.choice import kernel_matrix
+from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix, WholeMatrix
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.memory import require_bytes
@@ -46,6 +47,8 @@ class Machine:
         Kernel values between the distinct rows of positive weight, and the null point if there is one.
     row_of : array of shape (n_samples,)
         Number of each sample's distinct row, -1 for weight zero.
+    keys : array of shape (n_distinct,)
+        First hashes of the distinct rows: see :mod:`bayes_svm.dual.order`. None for a precomputed kernel.
     convex : bool
         Whether the kernel is positive semi-definite on the training points.
     one_vs_one : bool
@@ -61,6 +64,7 @@ class Machine:
     row_bound: Array
     gram: KernelMatrix
     row_of: Indices
+    keys: Words | None
     convex: bool
     one_vs_one: bool = False
 
@@ -87,36 +91,38 @@ class Machine:
         ValueError
             If the kernel matrix is not symmetric or not finite.
         """
+        gram: KernelMatrix
         used = np.flatnonzero(row_bound > 0)
         if kernel.precomputed:
             n_used = len(used)
             require_bytes(18 * n_used**2, f"An exact SVM on {n_used} different training points", FEWER_POINTS)
             gram_used = np.ascontiguousarray(X[np.ix_(used, used)])
-            distinct, number = first_occurrences(gram_used)
-            values = block(gram_used, distinct, distinct)
+            distinct, number, _ = distinct_rows(gram_used)
+            values = np.empty((len(distinct), len(distinct)))
+            block(gram_used, distinct, distinct, values)
             same_point = np.array_equal(gram_used, values[np.ix_(number, number)])
             # Equal rows whose columns differ are not one point.
             if not same_point:
                 distinct, number, values = np.arange(len(used)), np.arange(len(used)), gram_used
             make_symmetric(values, str(kernel))
-            gram = KernelMatrix.of(values)
+            gram, keys = WholeMatrix(values), None
         else:
-            distinct, number = first_occurrences(X[used])
-            gram = KernelMatrix(kernel, X[used[distinct]], n_null)
+            distinct, number, keys = distinct_rows(X[used])
+            gram = kernel_matrix(kernel, X[used[distinct]], n_null)
         row_of = np.full(X.shape[0], -1, dtype=np.intp)
         row_of[used] = number
         convex = kernel.positive_semidefinite or is_convex(gram.whole())
-        return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, convex)
+        return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, keys, convex)
 
     @cached_property
     def content_rank(self) -> Indices:
         """Rank of each distinct row by what it holds: see :mod:`bayes_svm.dual.order`."""
-        if self.kernel.precomputed:
+        if self.keys is None:
             return rank_of_sets(self.gram.whole())
         rows = np.flatnonzero(self.row_of >= 0)
         first = np.empty(self.row_of.max() + 1, dtype=np.intp)
         first[self.row_of[rows][::-1]] = rows[::-1]
-        return rank_of_rows(self.X, first)
+        return rank_of_rows(self.X, first, self.keys)
 
     @cached_property
     def kinds(self) -> tuple[Indices, Indices, Array, Array]:
@@ -138,6 +144,12 @@ class Machine:
         heads = order[new]
         counts: Array = np.bincount(number, weights=copies[order]).astype(float)
         return kind, used[heads], unit[heads], counts
+
+    @cached_property
+    def kinds_by_content(self) -> Indices:
+        """The numbers of the kinds, class by class, and within a class in the order of ``content_rank``."""
+        _, row, unit, _ = self.kinds
+        return np.lexsort((unit, self.content_rank[self.row_of[row]], self.y[row]))
 
     @property
     def pairs(self) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["rank_of_rows", "rank_of_sets", "seed_of_rows", "uniforms_of_rows"]
+__all__ = ["Words", "coarse_keys", "rank_of_rows", "rank_of_sets", "seed_of_rows", "uniforms_of_rows"]
 
 Words = NDArray[np.uint64]
 
@@ -26,7 +26,12 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIXERS = ((27, np.uint64(0xBF58476D1CE4E5B9)), (31, np.uint64(0x94D049BB133111EB)))
 
 
-def rank_of_rows(X: Any, rows: Indices) -> Indices:
+def coarse_keys(X: Any) -> Words:
+    """The first hash of :func:`rank_of_rows` of each row of a dense or CSR matrix."""
+    return _keys_of_rows(X, np.arange(X.shape[0]), _coarse)
+
+
+def rank_of_rows(X: Any, rows: Indices, first_keys: Words) -> Indices:
     """Rank of some rows, which are distinct, in an order as good as random.
 
     The rank follows from two hashes of the row's non-zero values and their columns. The first hash sees 20
@@ -40,21 +45,22 @@ def rank_of_rows(X: Any, rows: Indices) -> Indices:
         Feature vectors.
     rows : array of shape (n_distinct,)
         The rows to rank.
+    first_keys : array of shape (n_distinct,)
+        Their first hashes.
 
     Returns
     -------
     array of shape (n_distinct,)
         The ranks, from 0.
     """
-    keys = np.zeros((len(rows), 2), dtype=np.uint64)
-    keys[:, 0] = _keys_of_rows(X, rows, _coarse)
-    order = np.argsort(keys[:, 0])
-    same = np.diff(keys[order, 0]) == 0
+    order = np.argsort(first_keys)
+    same = np.diff(first_keys[order]) == 0
     # The second hash is for those whose first hash another row has too.
     tied = order[np.append(same, False) | np.append(False, same)]
     if len(tied):
-        keys[tied, 1] = _keys_of_rows(X, rows[tied], _all_bits)
-        return _rank_of(keys)
+        second_keys = np.zeros_like(first_keys)
+        second_keys[tied] = _keys_of_rows(X, rows[tied], _all_bits)
+        return _rank_of(first_keys, second_keys)
     rank = np.empty(len(rows), dtype=np.intp)
     rank[order] = np.arange(len(rows))
     return rank
@@ -99,12 +105,12 @@ def rank_of_sets(gram: Array) -> Indices:
 
     Permuting the points permutes the rows and the columns.
     """
-    return _rank_of(_keys_of_sets(gram))
+    return _rank_of(*_keys_of_sets(gram).T)
 
 
-def _rank_of(keys: Words) -> Indices:
-    rank = np.empty(len(keys), dtype=np.intp)
-    rank[np.lexsort((keys[:, 1], keys[:, 0]))] = np.arange(len(keys))
+def _rank_of(first_keys: Words, second_keys: Words) -> Indices:
+    rank = np.empty(len(first_keys), dtype=np.intp)
+    rank[np.lexsort((second_keys, first_keys))] = np.arange(len(rank))
     return rank
 
 

@@ -8,7 +8,7 @@ and no step can go uphill. ``docs/explanation/leave_one_out.md`` defines the wor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,10 +20,20 @@ from bayes_svm.dual.tableau import Tableau, independent_points
 from bayes_svm.dual.tableau_path import Stretch, base_of, beta_at, follow_on, motion_of, scratch, state_at
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["Polished", "coefficients_of_partition", "margin_targets", "optimality_violation", "polish"]
+__all__ = [
+    "Polished",
+    "at_exact_targets",
+    "coefficients_of_partition",
+    "exchanged",
+    "margin_targets",
+    "optimality_violation",
+    "polish",
+]
 
 
 MAX_ROUNDS = 100
+# Exchanges go on as long as each time at most this share of the ones before is needed.
+FEWER = 0.75
 # A violation of at most this multiple of the largest residual, or coefficient, is rounding.
 NO_VIOLATION = 1e-12
 # A curvature below minus this multiple of what counts as flat is not rounding: the kernel is indefinite.
@@ -96,12 +106,15 @@ class Polished:
         Number of exchanges made.
     reason : str or None
         Why the polish failed, or None.
+    of_fixed : array of shape (n_points,), optional
+        ``K beta`` of the points that are not free, where it is known.
     """
 
     beta: Array
     free: Indices
     pivots: int
     reason: str | None
+    of_fixed: Array | None = None
 
 
 def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) -> Polished:
@@ -129,9 +142,9 @@ def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) 
     try:
         for _ in range(MAX_ROUNDS):
             beta, free = _independent_free(problem, beta)
-            exact = _if_optimal(problem, targets, beta, free) if len(free) else None
-            if exact is not None:
-                return Polished(exact, free, pivots, None)
+            settled = _exchanged_few(problem, targets, beta, free) if len(free) else None
+            if settled is not None:
+                return replace(settled, pivots=pivots + settled.pivots)
             gradient = gram.product(beta) - targets
             if len(free) == 0:
                 free = _first_to_move(beta, gradient, lower, upper)
@@ -151,6 +164,30 @@ def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) 
     except np.linalg.LinAlgError as error:
         return Polished(beta, free, pivots, str(error))
     return Polished(beta, free, pivots, f"the polish did not end in {pivots} pivots")
+
+
+def exchanged(problem: DualProblem, targets: Array, beta: Array) -> Polished | None:
+    """Exact optimum for ``targets``, if a few exchanges lead there from coefficients that are near it.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        A convex problem.
+    targets : array of shape (n_points,)
+        Signed margin targets.
+    beta : array of shape (n_points,)
+        Coefficients within their bounds; only the partition matters.
+
+    Returns
+    -------
+    Polished or None
+        The optimum; None if it is too far away.
+    """
+    try:
+        beta, free = _independent_free(problem, snapped(beta, problem.lower, problem.upper))
+        return _exchanged_few(problem, targets, beta, free) if len(free) else None
+    except np.linalg.LinAlgError:
+        return None
 
 
 def _is_rounding(violation: float, residual: Array) -> bool:
@@ -250,16 +287,49 @@ def _resolved(problem: DualProblem, targets: Array, beta: Array, free: Indices) 
     return beta, problem.gram.product(beta) + intercept - targets
 
 
-def _if_optimal(problem: DualProblem, targets: Array, beta: Array, free: Indices) -> Array | None:
-    """The exact coefficients of the present partition, or None if they are not optimal."""
-    exact, residual = _resolved(problem, targets, beta, free)
-    inside = (exact[free] > problem.lower[free]) & (exact[free] < problem.upper[free])
-    worst = optimality_violation(exact, residual, problem.lower, problem.upper).max()
-    return exact if bool(inside.all()) and _is_rounding(worst, residual) else None
+def _exchanged_few(problem: DualProblem, targets: Array, beta: Array, free: Indices) -> Polished | None:
+    """The optimum, if the present partition is optimal or a few exchanges at a time make it so.
+
+    This is the primal-dual active-set method: free points that leave their bounds are put there, and points
+    that violate optimality at a bound become free, all at once. From a good start this takes two or three
+    solutions of the free system. It can go in circles: it ends unless each time fewer points are exchanged.
+    """
+    lower, upper, system = problem.lower, problem.upper, problem.free_system(free)
+    fixed, pivots, fewest = beta.copy(), 0, len(free)
+    fixed[free] = 0.0
+    of_fixed = problem.gram.product(fixed)
+    while True:
+        of_free, intercept = system.solve(targets[free] - of_fixed[free], -fixed.sum())
+        part = np.zeros(len(beta))
+        part[free] = of_free
+        residual = of_fixed + problem.gram.product(part) + intercept - targets
+        outside = (of_free <= lower[free]) | (of_free >= upper[free])
+        violated = optimality_violation(fixed, residual, lower, upper)
+        violated[free] = 0.0
+        wrong = np.flatnonzero(violated > NO_VIOLATION * max(1.0, float(np.abs(residual).max())))
+        exchanged = int(np.count_nonzero(outside)) + len(wrong)
+        if exchanged == 0:
+            return Polished(fixed + part, free, pivots, None, of_fixed)
+        if exchanged > FEWER * fewest:
+            return None
+        fewest, pivots = exchanged, pivots + exchanged
+        leaving = free[outside]
+        change = np.zeros(len(beta))
+        change[leaving] = np.where(of_free[outside] <= lower[leaving], lower[leaving], upper[leaving])
+        change[wrong] = -fixed[wrong]
+        fixed += change
+        of_fixed += problem.gram.product(change)
+        free = np.sort(np.concatenate([free[~outside], wrong]))
+        try:
+            system = problem.free_system(free)
+        except np.linalg.LinAlgError:
+            return None
+        if not system.well_conditioned:
+            return None
 
 
 def coefficients_of_partition(
-    problem: DualProblem, targets: Array, beta: Array, free: Indices
+    problem: DualProblem, targets: Array, beta: Array, free: Indices, of_fixed: Array | None = None
 ) -> tuple[Array, float]:
     """Coefficients and intercept with residual zero on ``free``; the other coefficients stay as they are.
 
@@ -273,6 +343,8 @@ def coefficients_of_partition(
         Coefficients; those of the free points are not read.
     free : array of shape (n_free,)
         Independent points.
+    of_fixed : array of shape (n_points,), optional
+        ``K beta`` of the other points; computed by default.
 
     Returns
     -------
@@ -285,6 +357,20 @@ def coefficients_of_partition(
     beta = beta.copy()
     beta[free] = 0.0
     fixed = np.flatnonzero(beta)
-    rest = targets[free] - problem.gram.block(free, fixed) @ beta[fixed]
-    beta[free], intercept = system.solve(rest, -beta.sum())
+    at_free = problem.gram.block(free, fixed) @ beta[fixed] if of_fixed is None else of_fixed[free]
+    beta[free], intercept = system.solve(targets[free] - at_free, -beta.sum())
     return np.clip(beta, problem.lower, problem.upper), intercept
+
+
+def at_exact_targets(problem: DualProblem, beta: Array, free: Indices, of_fixed: Array | None) -> Array:
+    """Coefficients at the exact targets of a partition that is optimal at perturbed ones.
+
+    Where many points lie exactly on the margin, some of them are free at the perturbed targets only. They
+    reach a bound, up to rounding, and the others are solved for again with these at their bounds.
+    """
+    while True:
+        beta, _ = coefficients_of_partition(problem, problem.label, beta, free, of_fixed)
+        between = (beta[free] > problem.lower[free]) & (beta[free] < problem.upper[free])
+        if between.all() or not between.any():
+            return beta
+        free, of_fixed = free[between], None

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import lapack
 
+from bayes_svm.dual.order import Words, coarse_keys
 from bayes_svm.dual.tableau import FreeSystem, kernel_shift
+from bayes_svm.kernels.choice import taken
 from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.utils.triangular import cholesky
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = [
+    "Distinct",
     "DualProblem",
     "bound_slack",
-    "first_occurrences",
+    "distinct_rows",
+    "intercept_interval",
+    "interval_of_movable",
     "is_convex",
     "movable",
     "snapped",
@@ -34,40 +38,56 @@ UNBOUNDED = 1e300
 CURVATURE_ROUNDING = 1e-9
 
 
-def first_occurrences(X: Any) -> tuple[Indices, Indices]:
-    """Distinct rows of X, and which of them each row is.
+class Distinct(NamedTuple):
+    """The distinct rows of a matrix.
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n_samples, n_features)
-        Feature vectors; 0.0 and -0.0 are equal.
-
-    Returns
-    -------
-    distinct : array of shape (n_distinct,)
+    first : array of shape (n_distinct,)
         Row numbers of the first occurrence of each distinct row, ascending.
     row_of : array of shape (n_samples,)
-        ``X[i]`` equals ``X[distinct[row_of[i]]]``.
+        ``X[i]`` equals ``X[first[row_of[i]]]``.
+    keys : array of shape (n_distinct,)
+        :func:`~bayes_svm.dual.order.coarse_keys` of the distinct rows.
     """
-    keys: NDArray[Any]
-    if sparse.issparse(X):
+
+    first: Indices
+    row_of: Indices
+    keys: Words
+
+
+def distinct_rows(X: Any) -> Distinct:
+    """Distinct rows of a dense or CSR matrix; 0.0 and -0.0 are equal."""
+    if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
+    keys = coarse_keys(X)
+    order = np.argsort(keys)
+    same = np.diff(keys[order]) == 0
+    # Equal rows have equal keys. Rows whose key no other row has need no comparison.
+    tied = np.sort(order[np.append(same, False) | np.append(False, same)])
+    representative = np.arange(X.shape[0])
+    if len(tied):
+        representative[tied] = tied[_first_of_equals(X[tied])]
+    is_first = representative == np.arange(X.shape[0])
+    number = np.cumsum(is_first) - 1
+    return Distinct(np.flatnonzero(is_first), number[representative], keys[is_first])
+
+
+def _first_of_equals(X: Any) -> Indices:
+    """For each row the number of the first row that equals it."""
+    if sparse.issparse(X):
         X.eliminate_zeros()
         contents = (
             X.indices[a:b].tobytes() + X.data[a:b].tobytes()
             for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
         )
-        numbers: dict[bytes, int] = {}
-        keys = np.array([numbers.setdefault(content, len(numbers)) for content in contents], dtype=np.intp)
-    else:
-        X = np.ascontiguousarray(X) + 0.0  # -0.0 becomes 0.0
-        keys = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel()
-    _, first, sorted_of = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    return first[order].astype(np.intp), place[sorted_of.ravel()]
+        firsts: dict[bytes, int] = {}
+        return np.array([firsts.setdefault(content, row) for row, content in enumerate(contents)])
+    X = np.ascontiguousarray(X) + 0.0  # -0.0 becomes 0.0
+    keys = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel()
+    _, first, of = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(first[of.ravel()])
 
 
 def is_convex(gram: Array) -> bool:
@@ -84,7 +104,7 @@ def is_convex(gram: Array) -> bool:
     centred = gram - means - means[:, None] + means.mean()
     scale = float(np.abs(np.diagonal(centred)).mean()) or 1.0
     centred[np.diag_indices_from(centred)] += CURVATURE_ROUNDING * scale
-    _, info = lapack.dpotrf(centred, lower=1, overwrite_a=1)
+    _, info = cholesky(centred)
     return bool(info == 0)
 
 
@@ -123,6 +143,31 @@ def movable(beta: Array, lower: Array, upper: Array) -> tuple[Mask, Mask]:
     """Which coefficients can rise, and which can fall: they are not at that bound. A free one can do both."""
     slack = bound_slack(beta, upper - lower)
     return np.asarray(beta < upper - slack), np.asarray(beta > lower + slack)
+
+
+def intercept_interval(beta: Array, gradient: Array, lower: Array, upper: Array) -> tuple[float, float]:
+    """Ends of the interval of optimal intercepts.
+
+    Parameters
+    ----------
+    beta : array of shape (n_points,)
+        Signed coefficients.
+    gradient : array of shape (n_points,)
+        ``K beta - label``.
+    lower, upper : arrays of shape (n_points,)
+        Bounds of beta.
+
+    Returns
+    -------
+    low, high : float
+        The ends; infinite where no point gives one.
+    """
+    return interval_of_movable(gradient, *movable(beta, lower, upper))
+
+
+def interval_of_movable(gradient: Array, can_rise: Mask, can_fall: Mask) -> tuple[float, float]:
+    """The same, given which coefficients can rise and which can fall."""
+    return float((-gradient[can_rise]).max(initial=-np.inf)), float((-gradient[can_fall]).min(initial=np.inf))
 
 
 class _NoKernelMatrix:
@@ -210,7 +255,7 @@ class DualProblem:
         bound: Array = np.bincount(group[used], weights=row_bound[used], minlength=len(present)).astype(float)
         whole = len(rows) + n_null == len(gram) and bool(np.all(rows == np.arange(len(rows))))
         return cls(
-            gram=gram if whole else gram.take(rows),
+            gram=gram if whole else taken(gram, rows),
             label=np.append(np.where(present % 2 == 1, 1.0, -1.0), np.zeros(n_null)),
             bound=np.append(bound, np.full(n_null, UNBOUNDED)),
             group=group,

@@ -8,13 +8,28 @@ from functools import cached_property
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bayes_svm.dual.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
-from bayes_svm.dual.problem import DualProblem, bound_slack, movable, snapped
+from bayes_svm.dual.low_rank import low_rank_start
+from bayes_svm.dual.polish import (
+    Polished,
+    at_exact_targets,
+    exchanged,
+    margin_targets,
+    optimality_violation,
+    polish,
+)
+from bayes_svm.dual.problem import (
+    DualProblem,
+    bound_slack,
+    intercept_interval,
+    interval_of_movable,
+    movable,
+    snapped,
+)
 from bayes_svm.dual.working_set import lower_violation
-from bayes_svm.utils.types import Array, Indices, Mask
+from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
-__all__ = ["DualSolution", "intercept_interval", "pinning_points", "solve", "warn_if_inexact"]
+__all__ = ["DualSolution", "pinning_points", "solve", "warn_if_inexact"]
 
 
 # A solution is exact if its KKT residual is at most this multiple of its scale, and its relative duality
@@ -31,6 +46,9 @@ UNIQUE = 1e-8
 TIE_BREAKS = (1e-7, 1e-9, 1e-11, 1e-13)
 # A residual of at most this multiple of its rounding error is no more than rounding.
 ROUNDING_FACTOR = 10.0
+# After so many pair updates per point a start by the rank of the kernel is tried. It is taken if it violates
+# optimality by at most NEAR_ENOUGH.
+FEW_UPDATES, NEAR_ENOUGH = 5, 0.01
 EPSILON, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 # A scale may be raised to this share of the summands, and up to MOST_ROUNDING times: see DualSolution.scale.
 ROUNDING_SHARE, MOST_ROUNDING = 1e-5, 100.0
@@ -46,7 +64,7 @@ STOPPED = (
 )
 INEXACT = (
     "a KKT residual of {kkt:.2g} and a relative duality gap of {gap:.2g} are the best that double "
-    "precision gives here: scale the features, or lower C"
+    "precision gives here: scale X (put a StandardScaler before the classifier), or lower C"
 )
 
 
@@ -83,6 +101,9 @@ class DualSolution:
         Pair updates of the first solver, and exchanges of the polish.
     reason : str or None
         None for an exact solution; otherwise why it is not.
+    polished : bool
+        Whether the polish was tried. If it was, a solution that is not exact is the best that double
+        precision gives.
     stable : bool
         False if the intercept is not unique. All coefficients are then at bounds, and the intercept is the
         middle of its interval, as in LIBSVM.
@@ -104,6 +125,7 @@ class DualSolution:
     smo_steps: int
     pivots: int
     reason: str | None
+    polished: bool
     stable: bool
     tie_break: float
 
@@ -169,31 +191,6 @@ def warn_if_inexact(solution: DualSolution) -> None:
         )
 
 
-def intercept_interval(beta: Array, gradient: Array, lower: Array, upper: Array) -> tuple[float, float]:
-    """Ends of the interval of optimal intercepts.
-
-    Parameters
-    ----------
-    beta : array of shape (n_points,)
-        Signed coefficients.
-    gradient : array of shape (n_points,)
-        ``K beta - label``.
-    lower, upper : arrays of shape (n_points,)
-        Bounds of beta.
-
-    Returns
-    -------
-    low, high : float
-        The ends; infinite where no point gives one.
-    """
-    return _interval(gradient, *movable(beta, lower, upper))
-
-
-def _interval(gradient: Array, can_rise: Mask, can_fall: Mask) -> tuple[float, float]:
-    """The same, given which coefficients can rise and which can fall."""
-    return float((-gradient[can_rise]).max(initial=-np.inf)), float((-gradient[can_fall]).min(initial=np.inf))
-
-
 def pinning_points(solution: DualSolution) -> Indices:
     """The free points, or, where there is none, the point that determines the lowest optimal intercept."""
     if len(solution.free):
@@ -230,16 +227,17 @@ def solve(
         The solution; ``reason`` says why if it is not exact.
     """
     lower, upper = problem.lower, problem.upper
+    near = None if start is None else _settled(problem, start)
+    if near is not None:
+        return near
     beta = np.zeros(len(problem.label)) if start is None else start.copy()
-    gradient = problem.gram.product(beta) - problem.label
-    budget = max(20_000, 100 * len(beta)) if max_iter < 0 else max_iter
-    violation, steps = lower_violation(problem, beta, gradient, tol, budget)
+    beta, violation, steps = _approximate(problem, beta, tol, max_iter)
     unpolished = beta, np.flatnonzero((beta > lower) & (beta < upper))
     if not problem.convex:
-        return replace(_assemble(problem, *unpolished, steps), reason=NOT_CONVEX)
+        return replace(_assemble(problem, *unpolished, steps), reason=NOT_CONVEX, polished=False)
     if 0 <= max_iter <= steps and violation > tol:
         reason = STOPPED.format(max_iter=max_iter, violation=violation)
-        return replace(_assemble(problem, *unpolished, steps), reason=reason)
+        return replace(_assemble(problem, *unpolished, steps), reason=reason, polished=False)
     attempts: list[DualSolution] = []
     pivots = 0
     for tie_break in TIE_BREAKS:
@@ -249,14 +247,13 @@ def solve(
         pivots += polished.pivots
         work = (free, steps, pivots, tie_break if found else 0.0)
         if found and len(free):
-            unperturbed, _ = coefficients_of_partition(problem, problem.label, beta, free)
-            attempts.append(_assemble(problem, unperturbed, *work))
+            attempts.append(_unperturbed(problem, polished, steps, pivots, tie_break))
         if not (attempts and attempts[-1].exact):
             # Where the free points nearly depend on each other, the optimum at the perturbed targets may be
             # the better one: at the exact targets its coefficients may leave their bounds, or not even sum
             # to 0.
             attempts.append(_assemble(problem, beta, *work))
-        if attempts[-1].exact and attempts[-1].kkt_residual <= ROUNDING_FACTOR * attempts[-1].rounding:
+        if _is_final(attempts[-1]):
             return attempts[-1]
         violation = attempts[-1].kkt_residual
         if not found:
@@ -266,6 +263,51 @@ def solve(
     return min(attempts, key=lambda attempt: (not attempt.exact, attempt.kkt_residual))
 
 
+def _approximate(problem: DualProblem, beta: Array, tol: float, max_iter: int) -> tuple[Array, float, int]:
+    """Coefficients from which the polish starts, their violation of optimality, and the pair updates."""
+    gradient = problem.gram.product(beta) - problem.label
+    most = max(20_000, 100 * len(beta)) if max_iter < 0 else max_iter
+    few = FEW_UPDATES * len(beta) if max_iter < 0 and problem.convex else most
+    violation, steps = lower_violation(problem, beta, gradient, tol, min(few, most))
+    if violation <= tol or steps >= most:
+        return beta, violation, steps
+    # Pair updates converge slowly here. If that is because the rank is low, there is a better way.
+    start = low_rank_start(problem)
+    if start is not None:
+        ends = intercept_interval(
+            start, problem.gram.product(start) - problem.label, problem.lower, problem.upper
+        )
+        if ends[0] - ends[1] <= min(violation, NEAR_ENOUGH):
+            return start, max(0.0, ends[0] - ends[1]), steps
+    violation, more = lower_violation(problem, beta, gradient, tol, most - steps)
+    return beta, violation, steps + more
+
+
+def _settled(problem: DualProblem, start: Array) -> DualSolution | None:
+    """The solution, if a few exchanges lead there from ``start``."""
+    if not problem.convex:
+        return None
+    polished = exchanged(problem, margin_targets(problem.label, TIE_BREAKS[0]), start)
+    if polished is None:
+        return None
+    solution = _unperturbed(problem, polished, 0, polished.pivots, TIE_BREAKS[0])
+    return solution if _is_final(solution) else None
+
+
+def _unperturbed(
+    problem: DualProblem, polished: Polished, steps: int, pivots: int, tie_break: float
+) -> DualSolution:
+    """The solution at the exact targets with the free points of the polish."""
+    free, of_fixed = polished.free, polished.of_fixed
+    beta = at_exact_targets(problem, polished.beta, free, of_fixed)
+    return _assemble(problem, beta, free, steps, pivots, tie_break, of_fixed)
+
+
+def _is_final(solution: DualSolution) -> bool:
+    """Whether a solution is exact, and its residual no more than rounding."""
+    return solution.exact and solution.kkt_residual <= ROUNDING_FACTOR * solution.rounding
+
+
 def _assemble(
     problem: DualProblem,
     beta: Array,
@@ -273,11 +315,20 @@ def _assemble(
     steps: int,
     pivots: int = 0,
     tie_break: float = 0.0,
+    of_fixed: Array | None = None,
 ) -> DualSolution:
-    """The solution with these coefficients: its intercept, its values, and how exact it is."""
-    kernel_part = problem.gram.product(beta)
+    """The solution with these coefficients: its intercept, its values, and how exact it is.
+
+    ``of_fixed`` is ``K beta`` of the points that are not free, if it is known.
+    """
+    if of_fixed is None:
+        kernel_part = problem.gram.product(beta)
+    else:
+        of_free = np.zeros(len(beta))
+        of_free[free] = beta[free]
+        kernel_part = of_fixed + problem.gram.product(of_free)
     can_rise, can_fall = movable(beta, problem.lower, problem.upper)
-    low, high = _interval(kernel_part - problem.label, can_rise, can_fall)
+    low, high = interval_of_movable(kernel_part - problem.label, can_rise, can_fall)
     intercept = (low + high) / 2
     values = kernel_part + intercept
     kkt, scale, rounding, negligible = _measured(problem, beta, values)
@@ -298,6 +349,7 @@ def _assemble(
         smo_steps=steps,
         pivots=pivots,
         reason=None if exact else INEXACT.format(kkt=kkt, gap=gap),
+        polished=True,
         stable=bool(np.any(can_rise & can_fall)) or high - low <= UNIQUE,
         tie_break=tie_break,
     )

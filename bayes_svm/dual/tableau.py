@@ -5,26 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from bayes_svm._core.matrix import mirror_lower
 from bayes_svm._core.records import DEPENDENT
 from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.utils.interrupts import slices
+from bayes_svm.utils.parallel import in_threads
+from bayes_svm.utils.triangular import cholesky, half_solved, inverse_of_factored, solve_with_factor
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = [
     "FreeSystem",
     "Tableau",
-    "columns_of",
-    "columns_outside",
     "flat_curvature",
     "independent_points",
     "kernel_shift",
 ]
 
 
-# So many rows of the tableau are made at a time.
-STRIP = 256
+# Points none of whose pivots, relative to their own k(x, x), is below this, in whatever order, are
+# independent.
+CLEARLY_INDEPENDENT = 1e-5
+# So many rows of the tableau are made at a time; fewer, where that takes more operations.
+STRIP, LEAST_STRIP, OPERATIONS = 256, 32, 2**33
+# Roughly how many seconds a multiplication takes.
+SECONDS = 5e-11
 
 
 def kernel_shift(gram: KernelMatrix) -> float:
@@ -67,25 +73,14 @@ def independent_points(gram: KernelMatrix, candidates: Indices, shift: float) ->
     """
     shifted = gram.block(candidates, candidates) + shift
     length = np.sqrt(np.maximum(np.diagonal(shifted), np.finfo(float).tiny))
-    _, order, rank, _ = lapack.dpstrf(shifted / length / length[:, None], tol=DEPENDENT, lower=1)
+    shifted /= length
+    shifted /= length[:, None]
+    # Without pivoting it takes a fraction of the time, and mostly shows that all points are independent.
+    factor, info = cholesky(shifted)
+    if info == 0 and np.square(np.diagonal(factor)).min() > CLEARLY_INDEPENDENT:
+        return np.sort(candidates)
+    _, order, rank, _ = lapack.dpstrf(shifted, tol=DEPENDENT, lower=1)
     return np.sort(candidates[order[:rank] - 1])
-
-
-def solve_with_factor(factor: Array, right: Array) -> Array:
-    """Solution of a positive definite system, given its lower Cholesky factor."""
-    solution, _ = lapack.dpotrs(factor, right, lower=1)
-    return np.asarray(solution)
-
-
-def half_solved(factor: Array, right: Array, transposed: bool = False) -> Array:
-    """Solution of a triangular system, or its transpose, given a lower Cholesky factor.
-
-    ``right``, whose rows are contiguous, is overwritten. BLAS works on columns: it gets the transposed
-    system.
-    """
-    return np.asarray(
-        blas.dtrsm(1.0, factor, right.T, side=1, lower=1, trans_a=not transposed, overwrite_b=1).T
-    )
 
 
 class FreeSystem:
@@ -124,11 +119,17 @@ class FreeSystem:
         self.free = free
         self.shift = shift
         self.block = gram.block(free, free)
-        self.factor, info = lapack.dpotrf(self.block + shift, lower=1, clean=1)
+        self.factor, info = cholesky(self.block + shift)
         if info != 0:
             raise np.linalg.LinAlgError("the kernel is not positive definite on the free points")
         self.ones = solve_with_factor(self.factor, np.ones(len(free)))
         self.total = float(self.ones.sum())
+
+    @property
+    def well_conditioned(self) -> bool:
+        """Whether no free point nearly depends on the others, as far as the factor tells."""
+        length = self.block.diagonal() + self.shift
+        return bool((np.square(self.factor.diagonal()) > CLEARLY_INDEPENDENT * length).all())
 
     def solve(self, targets: Array, sum_to: float, refinements: int = 2) -> tuple[Array, float]:
         """``beta_S`` and intercept with ``K_SS beta_S + b = targets``, ``sum(beta_S) = sum_to``.
@@ -200,8 +201,7 @@ class Tableau:
         size = n_free + n_other
         W = np.empty((size + 1, size + 1))
         free, rest = slice(0, n_free), slice(n_free, size)
-        inverse, _ = lapack.dpotri(system.factor, lower=1)
-        W[free, free] = inverse
+        inverse_of_factored(system.factor, W[free, free])
         mirror_lower(W, n_free)
         W[free, free] -= system.ones[:, None] * (system.ones / system.total)
         W[size, free] = W[free, size] = system.ones / system.total
@@ -209,19 +209,27 @@ class Tableau:
         cross = gram.block(system.free, others) + system.shift
         lack = 1.0 - system.ones @ cross
         half = half_solved(system.factor, cross)
-        # Strips of one triangle, mirrored to the other: no second array of this size is made.
-        for first in range(0, n_other, STRIP):
-            strip, beyond = slice(first, first + STRIP), slice(first, n_other)
+        within = W[n_free:size, n_free:size]
+        width = max(LEAST_STRIP, min(STRIP, OPERATIONS // max(1, n_free * n_other)))
+
+        def fill(first: int) -> None:
+            strip, beyond = slice(first, first + width), slice(first, n_other)
             values = gram.block(others[strip], others[beyond])
             values += system.shift
             values -= half[:, strip].T @ half[:, beyond]
             values += lack[strip, None] * (lack[beyond] / system.total)
-            W[n_free:size, n_free:size][strip, beyond] = values
-            W[n_free:size, n_free:size][beyond, strip] = values.T
+            within[strip, beyond] = values
+            # The system clears the memory of every row that is written to for the first time.
+            for low, high in slices(n_other - first, 8 * size):
+                within[first + low : first + high, strip] = values[:, low:high].T
+
+        # Strips of one triangle, mirrored to the other: no second array of this size is made.
+        in_threads(fill, range(0, n_other, width), SECONDS * n_free * n_other**2)
         gain = half_solved(system.factor, half, transposed=True)
         gain += (system.ones / system.total)[:, None] * lack
         W[free, rest] = gain
-        W[rest, free] = -gain.T
+        for low, high in slices(n_other, 8 * n_free):
+            np.negative(gain[:, low:high].T, out=W[n_free + low : n_free + high, free])
         W[size, rest] = -lack / system.total
         W[rest, size] = lack / system.total
         return cls(rows=np.concatenate([system.free, others]), n_free=n_free, W=W)
@@ -242,9 +250,9 @@ class Tableau:
         """
         n_free, old, n_new = self.n_free, len(self.rows), len(points)
         rows = np.concatenate([self.rows, points])
-        new = columns_outside(
-            gram, system, rows[n_free:], points, np.hstack([between, gram.block(system.free, points)])
-        )
+        of_free = gram.block(system.free, points)
+        to_others = gram.block(points, rows[n_free:])
+        new = self.columns_of(system, of_free, to_others, np.hstack([between, of_free]))
         W = np.empty((old + n_new + 1, old + n_new + 1))
         W[:old, :old], W[:old, -1] = self.W[:old, :old], self.W[:old, -1]
         W[-1, :old], W[-1, -1] = self.W[-1, :old], self.W[-1, -1]
@@ -253,69 +261,67 @@ class Tableau:
         W[n_free:old, old:-1] = new[:, n_free:old].T
         return Tableau(rows, n_free, W)
 
+    def columns_outside(
+        self, gram: KernelMatrix, system: FreeSystem, points: Indices, between: Array
+    ) -> Array:
+        """Tableau rows of points at a bound that the tableau does not cover.
+
+        Parameters
+        ----------
+        gram : KernelMatrix
+            Kernel values between the points.
+        system : FreeSystem
+            The system of the free points with which the tableau was swept.
+        points : array of shape (n_points,)
+            Numbers of the points that it does not cover.
+        between : array of shape (n_free, n_other)
+            Kernel values between the free points and the other rows.
+
+        Returns
+        -------
+        array of shape (n_points, n_free + n_other + 1)
+            One row for each point; the columns are in the order of :meth:`sweep`.
+        """
+        others = self.rows[self.n_free :]
+        return self.columns_of(system, gram.block(system.free, points), gram.block(points, others), between)
+
+    def columns_of(self, system: FreeSystem, of_free: Array, to_others: Array, between: Array) -> Array:
+        """The same for points that the problem may not have, given their kernel values.
+
+        Parameters
+        ----------
+        system : FreeSystem
+            The system of the free points with which the tableau was swept.
+        of_free : array of shape (n_free, n_points)
+            Kernel values between the free points and these points.
+        to_others : array of shape (n_points, n_other)
+            Kernel values between these points and the tableau's other rows, or more points.
+        between : array of shape (n_free, n_other)
+            Kernel values between the free points and those of ``to_others``.
+
+        Returns
+        -------
+        array of shape (n_points, n_free + n_other + 1)
+            As above.
+        """
+        n_free = self.n_free
+        cross = of_free + system.shift
+        lack = 1.0 - system.ones @ cross
+        # The inverse in W gives the same with less accuracy, and many ends of paths would not be exact.
+        gain = solve_with_factor(system.factor, cross)
+        gain += (system.ones / system.total)[:, None] * lack
+        columns = np.empty((len(to_others), n_free + to_others.shape[1] + 1))
+        columns[:, :n_free] = -gain.T
+        columns[:, -1] = lack / system.total
+        # A point at a bound moves the others by its kernel values, less what the free points give way, and
+        # by the change of the intercept.
+        columns[:, n_free:-1] = to_others + (lack / system.total)[:, None]
+        columns[:, n_free:-1] -= gain.T @ between
+        return columns
+
     @property
     def base_in(self) -> Mask:
         """Which rows are free points, on which the tableau was swept."""
         mask = np.zeros(len(self.rows), dtype=bool)
         mask[: self.n_free] = True
         return mask
-
-
-def columns_outside(
-    gram: KernelMatrix, system: FreeSystem, others: Indices, points: Indices, between: Array
-) -> Array:
-    """Tableau rows of points at a bound that the tableau does not cover.
-
-    Parameters
-    ----------
-    gram : KernelMatrix
-        Kernel values between the points.
-    system : FreeSystem
-        The system of the free points with which the tableau was swept.
-    others : array of shape (n_other,)
-        The tableau's rows beside the free points.
-    points : array of shape (n_points,)
-        Numbers of the points that it does not cover.
-    between : array of shape (n_free, n_other)
-        Kernel values between the free points and the other rows.
-
-    Returns
-    -------
-    array of shape (n_points, n_free + n_other + 1)
-        One row for each point; the columns are in the order of :meth:`Tableau.sweep`.
-    """
-    return columns_of(system, gram.block(system.free, points), gram.block(points, others), between)
-
-
-def columns_of(system: FreeSystem, of_free: Array, to_others: Array, between: Array) -> Array:
-    """The same for points that the problem does not have, given their kernel values.
-
-    Parameters
-    ----------
-    system : FreeSystem
-        The system of the free points with which the tableau was swept.
-    of_free : array of shape (n_free, n_points)
-        Kernel values between the free points and these points.
-    to_others : array of shape (n_points, n_other)
-        Kernel values between these points and the tableau's other rows.
-    between : array of shape (n_free, n_other)
-        Kernel values between the free points and the other rows.
-
-    Returns
-    -------
-    array of shape (n_points, n_free + n_other + 1)
-        As above.
-    """
-    n_free = len(system.free)
-    cross = of_free + system.shift
-    lack = 1.0 - system.ones @ cross
-    gain = solve_with_factor(system.factor, cross)
-    gain += (system.ones / system.total)[:, None] * lack
-    columns = np.empty((len(to_others), n_free + to_others.shape[1] + 1))
-    columns[:, :n_free] = -gain.T
-    columns[:, -1] = lack / system.total
-    # A point at a bound moves the others by its kernel values, less what the free points give way, and by the
-    # change of the intercept.
-    columns[:, n_free:-1] = to_others + (lack / system.total)[:, None]
-    columns[:, n_free:-1] -= gain.T @ between
-    return columns

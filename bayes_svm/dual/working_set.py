@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from bayes_svm._core.smo import move_pairs
@@ -19,6 +21,10 @@ GROWTH = 0.25
 FEWEST = 64
 # Points are added when the violation among the chosen ones is down to this share of the violation of all.
 SHARE_LEFT = 0.1
+# Points whose gradient is within this distance of those that violate optimality are near the margin.
+NEAR = 0.05
+# At most so many of them are moved at a time: those nearest to it.
+MOST = 4000
 
 
 def lower_violation(
@@ -49,10 +55,15 @@ def lower_violation(
     steps : int
         Number of moves made.
     """
-    gram, lower, upper = problem.gram, problem.lower, problem.upper
-    if not gram.on_demand:
-        return _moved(problem, beta, gradient, lower, upper, tolerance, max_steps)
-    # Other rows may be known from before, but the result must not depend on them.
+    lower, upper = problem.lower, problem.upper
+    if not problem.gram.on_demand:
+        return _moved(problem, beta, gradient, tolerance, max_steps)
+    left = _violation(beta, gradient, lower, upper)
+    if left <= tolerance:
+        return left, 0
+    # Memory for the largest block, of which the system provides what is written.
+    most = min(MOST, len(beta))
+    room = np.empty(most**2)
     chosen = (beta != 0) | (problem.label == 0)
     steps, number, aim = 0, FIRST, np.inf
     while True:
@@ -61,32 +72,74 @@ def lower_violation(
         if (len(new) == 0 and aim <= tolerance) or steps >= max_steps:
             return left, steps
         chosen[new] = True
-        gram.require(np.flatnonzero(chosen))
         aim = max(tolerance, SHARE_LEFT * left) if len(new) else tolerance
-        _, moved = _moved(
-            problem, beta, gradient, np.where(chosen, lower, 0.0), np.where(chosen, upper, 0.0), aim,
-            max_steps - steps,
-        )  # fmt: skip
-        steps += moved
+        bounds = np.where(chosen, lower, 0.0), np.where(chosen, upper, 0.0)
+        steps += _moved_near(problem, beta, gradient, *bounds, aim, max_steps - steps, room)
         number = max(FEWEST, int(GROWTH * chosen.sum()))
 
 
 def _moved(
+    problem: DualProblem, beta: Array, gradient: Array, tolerance: float, max_steps: int
+) -> tuple[float, int]:
+    """Move pairs of all points."""
+    gram = problem.gram
+    found: tuple[float, int] = move_pairs(
+        gram.whole(), np.arange(len(beta)), gram.diagonal, beta, gradient, problem.lower, problem.upper,
+        tolerance, max_steps,
+    )  # fmt: skip
+    return found
+
+
+def _moved_near(
     problem: DualProblem,
     beta: Array,
     gradient: Array,
     lower: Array,
     upper: Array,
-    tolerance: float,
+    aim: float,
     max_steps: int,
-) -> tuple[float, int]:
-    """Move pairs between these bounds, of which those of a point without a row are equal."""
-    gram = problem.gram
-    rows, place = gram.require(np.empty(0, dtype=np.intp))
-    found: tuple[float, int] = move_pairs(
-        rows, place, gram.diagonal, beta, gradient, lower, upper, tolerance, max_steps
+    room: Array,
+) -> int:
+    """Move pairs of points near the margin, until the violation is down to ``aim``; returns the moves.
+
+    A move takes as much time as these points are many. The gradients of the others follow when the moves
+    are done.
+    """
+    gram, steps = problem.gram, 0
+    while True:
+        few, violation = _near(beta, gradient, lower, upper, math.isqrt(len(room)))
+        if violation <= aim or steps >= max_steps:
+            return steps
+        own, of_few, before = beta[few], gradient[few], beta[few]
+        block = room[: len(few) ** 2].reshape(len(few), len(few))
+        _, moved = move_pairs(
+            gram.block_into(block, few, few), np.arange(len(few)), gram.diagonal[few], own, of_few,
+            lower[few], upper[few], aim, max_steps - steps,
+        )  # fmt: skip
+        beta[few] = own
+        change = np.zeros(len(beta))
+        change[few] = own - before
+        gradient += gram.product(change)
+        steps += moved
+        if moved == 0:
+            return steps
+
+
+def _near(beta: Array, gradient: Array, lower: Array, upper: Array, most: int) -> tuple[Indices, float]:
+    """The points that violate optimality or nearly do, at most so many, and the largest violation."""
+    rising, falling = beta < upper, beta > lower
+    low, high = _interval(gradient, rising, falling)
+    slack = max(low - high, NEAR)
+    # How far each point is inside the interval at which it counts as near.
+    depth = np.maximum(
+        np.where(rising, -gradient - (high - slack), -np.inf),
+        np.where(falling, (low + slack) + gradient, -np.inf),
     )
-    return found
+    few = np.flatnonzero(depth > 0)
+    if len(few) > most:
+        # Points of both signs, so that the pair that violates optimality most is among them.
+        few = np.sort(few[np.argsort(-depth[few], kind="stable")[:most]])
+    return few, low - high
 
 
 def _violation(beta: Array, gradient: Array, lower: Array, upper: Array) -> float:

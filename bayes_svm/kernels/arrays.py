@@ -31,7 +31,7 @@ def largest_entry(X: Any) -> float:
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
-def require_finite(values: Array, kernel: str) -> Array:
+def require_finite(values: Array, kernel: object) -> Array:
     """The kernel values themselves, or a ValueError naming ``kernel`` if one is infinite or NaN."""
     # All terms of a finite sum are finite. The terms themselves are only looked at if the sum is not.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -7,22 +7,65 @@ parameter that the others do not have, :class:`~bayes_svm.kernels.kernel.Kernel`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import blas
 from sklearn.metrics import pairwise
 
 from bayes_svm._core.matrix import minus_distances, mirror_lower
 from bayes_svm.kernels.arrays import TILE, squared_lengths
+from bayes_svm.utils.parallel import in_threads
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["FORMULAS", "KERNEL_NAMES", "FeatureFormula", "Formula"]
+__all__ = ["FORMULAS", "KERNEL_NAMES", "SECONDS", "FeatureFormula", "Features", "Formula"]
 
-# If only some rows of a kernel matrix are needed, they are computed this many at a time. It is a multiple
-# of the number of rows that any BLAS works on at once.
-ROWS = 64
+# If only some values of a kernel matrix are needed, they are computed in tiles of this many rows and columns.
+ROWS, COLUMNS = 512, 256
+# Roughly how many seconds a value takes.
+SECONDS = 4e-9
+# A multiple of the number of rows or columns that any BLAS works on at once.
+GROUP = 64
+
+
+def _padded(points: Indices) -> Indices:
+    """The points, some of them repeated so that no BLAS has an incomplete group of rows at the end.
+
+    BLAS may round differently there; the bits of a value must not depend on the others.
+    """
+    lacking = -len(points) % GROUP
+    return np.resize(points, len(points) + lacking) if lacking else points
+
+
+def _same_points(rows: Indices, columns: Indices) -> tuple[Indices, Indices]:
+    """Places among the rows, ascending, and among the columns of which the points are the same."""
+    order = np.argsort(columns, kind="stable")
+    first, last = (np.searchsorted(columns[order], rows, side) for side in ("left", "right"))
+    number = last - first
+    row = np.repeat(np.arange(len(rows)), number)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(number) - number, number)
+    return row, order[first[row] + within]
+
+
+class Features(NamedTuple):
+    """The points of a kernel matrix, with what their kernel values are computed from.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_points, n_features)
+        The points.
+    lengths : array of shape (n_points,)
+        Squared lengths, or zeros if the kernel does not depend on them.
+    diagonal : array of shape (n_points,)
+        ``k(x, x)``.
+    """
+
+    X: Any
+    lengths: Array
+    diagonal: Array
 
 
 class Formula(ABC):
@@ -126,36 +169,60 @@ class FeatureFormula(NamedFormula):
         gram = np.empty((size + n_null, size + n_null))
         gram[size:] = gram[:, size:] = 0.0
         lengths = self.lengths(X)
-        for start in range(0, size, TILE):
+
+        def fill(start: int) -> None:
             rows = slice(start, min(start + TILE, size))
-            for first in range(start, size, TILE):
+            left = X[rows]
+            for first in range(0, start + 1, TILE):
                 columns = slice(first, min(first + TILE, size))
-                tile = self._tile(X[rows], X[columns], lengths[rows], lengths[columns])
-                if first == start:
-                    mirror_lower(tile, len(tile))
-                else:
-                    gram[columns, rows] = tile.T
-                gram[rows, columns] = tile
+                right = left if first == start else X[columns]
+                with np.errstate(over="ignore", invalid="ignore"):
+                    gram[rows, columns] = self._tile(left, right, lengths[rows], lengths[columns])
+
+        # The longest first, so that no thread is left with one of them at the end.
+        in_threads(fill, range(0, size, TILE)[::-1], SECONDS * size**2 / 2)
+        mirror_lower(gram, size)
         return gram
 
-    def rows(self, X: Any, points: Indices, out: Array) -> None:
-        """Write the rows of the kernel matrix of X that belong to ``points`` into ``out``."""
-        lengths, size = self.lengths(X), X.shape[0]
-        for start in range(0, len(points), ROWS):
-            # BLAS may round differently at the end of a block that is not full. Every block is
-            # filled by repeating rows, so that the bits of a row do not depend on the others.
-            chosen = np.resize(points[start : start + ROWS], ROWS)
-            left, n_new = X[chosen], min(ROWS, len(points) - start)
-            for first in range(0, size, TILE):
-                full = first + TILE <= size
-                columns = slice(first, first + TILE) if full else np.resize(np.arange(first, size), TILE)
-                tile = self._tile(left, X[columns], lengths[chosen], lengths[columns])
-                out[start : start + n_new, first : first + TILE] = tile[:n_new, : size - first]
+    def features(self, X: Any) -> Features:
+        """The points with what their kernel values are computed from."""
+        if sparse.issparse(X) and not X.has_canonical_format:
+            # A product adds up in the order in which the left row is stored: it must be the same for all.
+            X = X.copy()
+            X.sum_duplicates()
+        return Features(X, self.lengths(X), self.diagonal(X))
+
+    def tiles(
+        self, points: Features, rows: Indices, columns: Indices
+    ) -> Iterator[tuple[slice, slice, Array]]:
+        """Kernel values between some points and others, one tile after the other."""
+        X, lengths, diagonal = points
+        row, column = _same_points(rows, columns)
+        for start in range(0, len(rows), ROWS):
+            own = rows[start : start + ROWS]
+            chosen = _padded(own)
+            left, left_lengths = X[chosen], lengths[chosen]
+            here = slice(*np.searchsorted(row, [start, start + len(own)]))
+            for first in range(0, len(columns), COLUMNS):
+                others = columns[first : first + COLUMNS]
+                padded = _padded(others)
+                tile = self._tile(left, X[padded], left_lengths, lengths[padded])[: len(own), : len(others)]
+                same = (column[here] >= first) & (column[here] < first + len(others))
+                i, j = row[here][same], column[here][same]
+                tile[i - start, j - first] = diagonal[rows[i]]
+                yield slice(start, start + len(own)), slice(first, first + len(others)), tile
 
     def _tile(self, left: Any, right: Any, left_lengths: Array, right_lengths: Array) -> Array:
-        """Kernel values between two blocks of rows, given their squared lengths."""
-        inner = left @ right.T
-        inner = inner.toarray() if sparse.issparse(inner) else inner
+        """Kernel values between two blocks of rows, given their squared lengths.
+
+        Of a block with itself only the values on and below the diagonal are right.
+        """
+        if sparse.issparse(left):
+            inner = (left @ right.T).toarray()
+        elif right is left:
+            inner = blas.dsyrk(1.0, left.T, trans=1).T
+        else:
+            inner = left @ right.T
         return self.values(self.argument(inner, left_lengths, right_lengths))
 
 

@@ -10,7 +10,14 @@ import numpy as np
 
 from bayes_svm.kernels.arrays import require_finite
 from bayes_svm.kernels.callables import CallableFormula, KernelFunction
-from bayes_svm.kernels.functions import FORMULAS, KERNEL_NAMES, FeatureFormula, Formula, Precomputed
+from bayes_svm.kernels.functions import (
+    FORMULAS,
+    KERNEL_NAMES,
+    FeatureFormula,
+    Features,
+    Formula,
+    Precomputed,
+)
 from bayes_svm.kernels.gamma import resolve_gamma
 from bayes_svm.utils.types import Array, Indices
 
@@ -135,7 +142,7 @@ class Kernel:
         """
         with np.errstate(over="ignore", invalid="ignore"):
             values = np.asarray(self.formula.evaluate(X, Z), dtype=np.float64)
-        return require_finite(values, str(self))
+        return require_finite(values, self)
 
     def gram(self, X: Any, n_null: int = 0) -> Array:
         """Kernel matrix of X with itself, exactly symmetric.
@@ -160,33 +167,57 @@ class Kernel:
         """
         with np.errstate(over="ignore", invalid="ignore"):
             gram = self.formula.gram(X, n_null)
-        return require_finite(gram, str(self))
+        return require_finite(gram, self)
 
-    def rows(self, X: Any, points: Indices, out: Array) -> None:
-        """Write some rows of the kernel matrix of X into ``out``, for a kernel of features by name.
+    def features(self, X: Any) -> Features:
+        """The points of a kernel matrix, for :meth:`tiles`; the kernel is one of features by name.
 
-        The bits of a row do not depend on which others are computed, and k(x, z) has the same
+        Raises
+        ------
+        ValueError
+            If ``k(x, x)`` is not finite.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            points = self._of_features.features(X)
+        require_finite(points.diagonal, self)
+        return points
+
+    def tiles(
+        self, points: Features, rows: Indices, columns: Indices
+    ) -> Iterator[tuple[slice, slice, Array]]:
+        """Kernel values between some points and others, in tiles that stay in the CPU's cache.
+
+        The bits of a value do not depend on which others are computed, and k(x, z) has the same
         bits as k(z, x).
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
+        points : Features
             All points.
-        points : array of shape (n_points,)
-            Numbers of the rows to compute.
-        out : array of shape (n_points, n_samples)
-            Where they are written.
+        rows, columns : arrays of shape (n_rows,) and (n_columns,)
+            Numbers of the points between which the values are.
+
+        Yields
+        ------
+        slice, slice
+            Places among the rows and among the columns.
+        array
+            The kernel values there.
 
         Raises
         ------
         ValueError
             If a value is not finite.
         """
+        with np.errstate(over="ignore", invalid="ignore"):
+            for some, others, tile in self._of_features.tiles(points, rows, columns):
+                yield some, others, require_finite(tile, self)
+
+    @property
+    def _of_features(self) -> FeatureFormula:
         formula = self.formula
         assert isinstance(formula, FeatureFormula)  # matrices of the other kernels are never computed in part
-        with np.errstate(over="ignore", invalid="ignore"):
-            formula.rows(X, points, out)
-        require_finite(out, str(self))
+        return formula
 
     def to_training(self, X: Any, rows: Any, numbers: Indices) -> Array:
         """Kernel values between X and some training points.
@@ -233,7 +264,7 @@ class Kernel:
             If a value is not finite, or the kernel is precomputed: X does not hold k(x, x) of new points.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            return require_finite(self.formula.diagonal(X), str(self))
+            return require_finite(self.formula.diagonal(X), self)
 
     def derivatives(self, X: Any) -> dict[str, Array]:
         """Derivatives of the kernel matrix of X with itself by the kernel's parameters.

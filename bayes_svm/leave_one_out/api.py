@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,13 +15,16 @@ from sklearn.utils import check_array
 from bayes_svm.dual.from_estimator import machine_of, step_limit
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, warn_if_inexact
-from bayes_svm.leave_one_out.cases import Leaving, groups_alone, rows_alone
+from bayes_svm.leave_one_out.cases import groups_alone, rows_alone
 from bayes_svm.leave_one_out.folds import fold_numbers, group_numbers
+from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.leave_one_out.methods import Wanted, iterate_parts
 from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.result import LeaveOneOut, by_row, combined, joined
 from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.metaestimators import check_jobs
+from bayes_svm.utils.parallel import working_threads
+from bayes_svm.utils.progress import shown
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
 
@@ -101,7 +103,7 @@ def leave_one_out(
         Number of joblib's jobs: threads, or the backend of ``joblib.parallel_config``. The result does not
         depend on it.
     verbose : int, default=0
-        1 prints progress to stderr.
+        1 shows the progress on stderr, if it takes more than two seconds.
 
     Returns
     -------
@@ -146,7 +148,7 @@ def leave_one_out(
     if method not in METHODS:
         raise ValueError(f"method={method!r} is not one of {METHODS}.")
     check_jobs(n_jobs)
-    with one_blas_thread():
+    with shown(verbose > 0), one_blas_thread(), working_threads(n_jobs):
         one_vs_one = isinstance(estimator, SVC)
         machine, solutions = machine_of(estimator, X, y, sample_weight, one_vs_one=one_vs_one)
         wanted = Wanted(
@@ -155,7 +157,6 @@ def leave_one_out(
             tolerance=float(estimator.tol),
             max_iter=step_limit(estimator),
             n_jobs=n_jobs,
-            report=_report if verbose else None,
         )
         _check_options(machine, wanted, at, groups, cv)
         numbers = group_numbers(groups, len(machine.y))
@@ -193,12 +194,6 @@ def _checked_at(machine: Machine, at: Any) -> Any:
     if at.shape[1] != machine.X.shape[1]:
         raise ValueError(f"at has {at.shape[1]} features, X has {machine.X.shape[1]}.")
     return at
-
-
-def _report(done: int, total: int) -> None:
-    """Print the progress on one line of stderr."""
-    end = "\n" if done == total else "\r"
-    print(f"[leave_one_out] {done} of {total} cases", end=end, file=sys.stderr, flush=True)
 
 
 class Store(Protocol):
@@ -315,8 +310,11 @@ def read_solution(
         If the solution is not exact.
     """
     warn_if_inexact(solution)
-    cross = machine.cross(solution.problem, machine.X[:0] if at is None else at)
-    before = cross @ solution.beta + solution.intercept
+    if at is None:
+        cross, before = np.empty((0, len(solution.beta))), np.empty(0)
+    else:
+        cross = machine.cross(solution.problem, at)
+        before = cross @ solution.beta + solution.intercept
     whole = whole_readings(machine, solution)
     parts, parts_at = whole.take(leaving.part_row, leaving.part_row), np.tile(before, (len(leaving.case), 1))
     missing = None if store is None else store.missing(k)

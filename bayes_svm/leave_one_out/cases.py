@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from numbers import Integral
 from typing import Any
 
@@ -14,11 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayes_svm.dual.machine import Machine
 from bayes_svm.leave_one_out.folds import fold_numbers
+from bayes_svm.leave_one_out.leaving import STAYS, Leaving
 from bayes_svm.utils.dealing import copies_of_weight, deal
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
-__all__ = ["Leaving", "groups_alone", "halves", "rows_alone", "strata", "strata_of_groups", "what_leaves"]
+__all__ = [
+    "groups_alone",
+    "halves",
+    "rows_alone",
+    "strata",
+    "strata_of_groups",
+    "what_leaves",
+]
 
 
 # For two classes there are as many strata as members of the rarer class, if it has at least this many
@@ -26,135 +34,56 @@ __all__ = ["Leaving", "groups_alone", "halves", "rows_alone", "strata", "strata_
 FEWEST_STRATA = 3
 # In all other cases there are at least this many strata.
 SOME_STRATA = 10
+# Where only some strata leave, there are at least this many, so that as many members of each class leave.
+LEAST_SAMPLE = 500
 
 
-@dataclass(frozen=True)
-class Leaving:
-    """What leaves together.
+def rows_alone(machine: Machine, size: int | None = None) -> Leaving:
+    """Every row leaves alone; of a row that stands for several copies, one copy leaves.
 
-    Rows with equal x, label and weight are of one *kind*: nothing tells them apart. A *case* is what
-    leaves at the same time. A *part* is what leaves of one kind in one case.
-
-    Parameters
-    ----------
-    kind : array of shape (n_samples,)
-        Kind of each row; -1 for a row of weight 0 that is in no case.
-    row : array of shape (n_kinds,)
-        One row of each kind.
-    case : array of shape (n_parts,)
-        Case of each part, ascending from 0.
-    part_kind : array of shape (n_parts,)
-        Kind of each part.
-    removed : array of shape (n_parts,)
-        How much of the upper bound of the kind's point leaves.
-    copies : array of shape (n_parts,)
-        Number of copies of the kind that get their value from this part. A case that stands for several
-        equal cases counts as often.
-    times : array of shape (n_cases,)
-        Number of equal cases that each case stands for.
+    ``size`` is that of :func:`strata`: the rows of the strata that leave there leave here, one by one.
     """
-
-    kind: Indices
-    row: Indices
-    case: Indices
-    part_kind: Indices
-    removed: Array
-    copies: Array
-    times: Array
-
-    @property
-    def part_row(self) -> Indices:
-        """One row of each part."""
-        return self.row[self.part_kind]
-
-    def part_weight(self, weight: Array) -> Array:
-        """Weight of each part: the sample weights of its kind, shared among its parts by copies."""
-        used = self.kind >= 0
-        of_kind = np.bincount(self.kind[used], weights=weight[used], minlength=len(self.row))
-        copies = np.bincount(self.part_kind, weights=self.copies, minlength=len(self.row))
-        return np.asarray(of_kind[self.part_kind] * (self.copies / copies[self.part_kind]))
-
-    def part_shares(self, number: int, machine: Machine) -> Array:
-        """Share of each part in each of some folds, to which the cases are dealt in turn.
-
-        The order of the cases follows from the contents of their rows, not from the order of the rows.
-
-        Parameters
-        ----------
-        number : int
-            Number of folds.
-        machine : Machine
-            The training data.
-
-        Returns
-        -------
-        array of shape (n_parts, n_folds)
-            The shares. There are as many folds as cases if the cases are fewer; a case that stands for
-            several equal ones counts as often.
-        """
-        number = int(min(number, self.times.sum()))
-        rows = self.part_row
-        by_content = np.lexsort((self.removed, machine.content_rank[machine.row_of[rows]], machine.y[rows]))
-        first = np.empty(len(self.times))
-        # A case takes the place of its first part.
-        first[self.case[by_content[::-1]]] = np.arange(len(rows))[::-1]
-        order = np.argsort(first, kind="stable")
-        ends = np.append(0.0, np.cumsum(self.times[order]))
-        # Of the first e cases, fold f has as many as there are numbers f, f + number, ... below e.
-        dealt = [np.floor((ends - fold + number - 1) / number) for fold in range(number)]
-        shares = np.empty((len(self.times), number))
-        shares[order] = np.diff(dealt, axis=1).T / self.times[order, None]
-        return shares[self.case]
-
-    @property
-    def part_each(self) -> bool:
-        """Whether every kind has one part."""
-        return len(self.row) == len(self.case)
-
-    def row_means(self, values: Array, absent: Array) -> Array:
-        """Mean over the parts of each row's kind.
-
-        Parameters
-        ----------
-        values : array of shape (n_parts, ...)
-            Values of the parts.
-        absent : array of shape (n_samples, ...)
-            Values of the rows that are in no case.
-        """
-        if self.part_each:
-            return self.rows_of(values, absent)
-        total = np.bincount(self.part_kind, weights=self.copies, minlength=len(self.row))
-        share = (self.copies / total[self.part_kind]).reshape(-1, *[1] * (values.ndim - 1))
-        means = np.zeros((len(self.row), *values.shape[1:]))
-        np.add.at(means, self.part_kind, share * values)
-        return self._spread(means, absent)
-
-    def row_largest(self, values: NDArray[Any], absent: NDArray[Any]) -> NDArray[Any]:
-        """The same with the largest value in place of the mean."""
-        if self.part_each:
-            return self.rows_of(values, absent)
-        largest = values[np.unique(self.part_kind, return_index=True)[1]]
-        np.maximum.at(largest, self.part_kind, values)
-        return self._spread(largest, absent)
-
-    def rows_of(self, values: NDArray[Any], absent: NDArray[Any]) -> NDArray[Any]:
-        """The same where every kind has one part."""
-        of_kind = np.empty_like(values)
-        of_kind[self.part_kind] = values
-        return self._spread(of_kind, absent)
-
-    def _spread(self, of_kind: NDArray[Any], absent: NDArray[Any]) -> NDArray[Any]:
-        """The value of its kind for each row."""
-        result = absent.copy()
-        used = self.kind >= 0
-        result[used] = of_kind[self.kind[used]]
-        return result
+    _, row, unit, copies = machine.kinds
+    taken, _ = _sampled(machine, _number_of_strata(np.bincount(machine.y[row], weights=copies)), size)
+    kinds = np.flatnonzero(taken)
+    return _leaving(machine, taken, np.arange(len(kinds)), kinds, unit[kinds], taken[kinds], taken[kinds])
 
 
-def rows_alone(machine: Machine) -> Leaving:
-    """Every row leaves alone; of a row that stands for several copies, one copy leaves."""
-    kind, row, unit, copies = machine.kinds
-    return Leaving(kind, row, np.arange(len(row)), np.arange(len(row)), unit, copies, copies)
+def _leaving(
+    machine: Machine, taken: Array, case: Indices, kinds: Indices, removed: Array, copies: Array, times: Array
+) -> Leaving:
+    """What leaves if so many copies of each of the machine's kinds do; ``kinds`` is that of each part."""
+    kind, row, _, all_copies = machine.kinds
+    if taken.all():
+        return Leaving(kind, row, case, kinds, removed, copies, times)
+    present = np.flatnonzero(taken)
+    number = np.full(len(row), STAYS)
+    number[present] = np.arange(len(present))
+    share = taken[present] / all_copies[present]
+    every = np.where(kind >= 0, number[kind], kind)
+    return Leaving(every, row[present], case, number[kinds], removed, copies, times, share)
+
+
+def _sampled(machine: Machine, number: int, size: int | None) -> tuple[Array, int]:
+    """How many copies of each of the machine's kinds leave in some of so many strata; the number of these.
+
+    The copies are evenly spaced within each class in the order of ``content_rank``, and each class has the
+    same share of its copies among them.
+    """
+    _, row, _, copies = machine.kinds
+    if size is None or len(row) <= size:
+        return copies, number
+    fewer = max(LEAST_SAMPLE, math.ceil(size * number / copies.sum()))
+    if fewer >= number:
+        return copies, number
+    order = machine.kinds_by_content
+    label, mass = machine.y[row[order]], copies[order]
+    of_class = np.bincount(label, weights=mass, minlength=len(machine.classes))
+    ends = np.cumsum(mass) - np.append(0.0, np.cumsum(of_class))[label]
+    counts = [np.floor(upto * fewer / number + 0.5) for upto in (ends - mass, ends)]
+    taken = np.empty(len(row))
+    taken[order] = counts[1] - counts[0]
+    return taken, fewer
 
 
 def groups_alone(machine: Machine, numbers: Indices) -> Leaving:
@@ -186,7 +115,7 @@ def groups_alone(machine: Machine, numbers: Indices) -> Leaving:
     )
 
 
-def strata(machine: Machine, number: int | None = None) -> Leaving:
+def strata(machine: Machine, number: int | None = None, size: int | None = None) -> Leaving:
     """Strata leave: each is a share of every class, so that the class ratio stays the same.
 
     The copies of the rows are dealt out to the strata in turn: class by class, and within a class in the
@@ -200,20 +129,25 @@ def strata(machine: Machine, number: int | None = None) -> Leaving:
     number : int, optional
         Number of strata. By default it is the number of members of the rarest class; but ten if that
         is two or less, or if it is less than ten and there are more than two classes.
+    size : int, optional
+        If there are more kinds of rows than this, only so many strata leave that they have about so many
+        copies; but at least 500, if there are so many. By default all strata leave.
 
     Raises
     ------
     ValueError
         If the weights stand for more copies than can be counted.
     """
-    kind, row, unit, copies = machine.kinds
-    label = machine.y[row]
-    number = _number_of_strata(np.bincount(label, weights=copies)) if number is None else number
-    order = np.lexsort((unit, machine.content_rank[machine.row_of[row]], label))
-    dealt = deal(copies[order], int(min(number, copies.sum())))
+    _, row, unit, copies = machine.kinds
+    number = _number_of_strata(np.bincount(machine.y[row], weights=copies)) if number is None else number
+    taken, number = _sampled(machine, number, size)
+    order = machine.kinds_by_content
+    order = order[taken[order] > 0]
+    dealt = deal(taken[order], int(min(number, taken.sum())))
     of = order[dealt.thing]
     copies = (dealt.number * dealt.times[dealt.hand]).astype(float)
-    return Leaving(kind, row, dealt.hand, of, dealt.number * unit[of], copies, dealt.times.astype(float))
+    removed, times = dealt.number * unit[of], dealt.times.astype(float)
+    return _leaving(machine, taken, dealt.hand, of, removed, copies, times)
 
 
 def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = None) -> Leaving:
@@ -300,7 +234,9 @@ def halves(machine: Machine, numbers: Indices | None) -> Leaving:
     return strata(machine, 2) if numbers is None else strata_of_groups(machine, numbers, 2)
 
 
-def what_leaves(machine: Machine, leave_out: Any, y: ArrayLike, numbers: Indices | None) -> Leaving:
+def what_leaves(
+    machine: Machine, leave_out: Any, y: ArrayLike, numbers: Indices | None, size: int | None = None
+) -> Leaving:
     """What leaves together for a value of the parameter ``leave_out`` of :class:`bayes_svm.BayesSVC`.
 
     Parameters
@@ -313,6 +249,8 @@ def what_leaves(machine: Machine, leave_out: Any, y: ArrayLike, numbers: Indices
         Class labels, for a splitter.
     numbers : array of shape (n_samples,), optional
         Number of the group of each row.
+    size : int, optional
+        The parameter ``leave_out_size``, for strata and single rows.
 
     Raises
     ------
@@ -325,13 +263,14 @@ def what_leaves(machine: Machine, leave_out: Any, y: ArrayLike, numbers: Indices
     if not isinstance(leave_out, str | Integral):
         return groups_alone(machine, fold_numbers(machine.X, y, numbers, leave_out, "leave_out"))
     if leave_out == "rows":
-        return rows_alone(machine) if numbers is None else groups_alone(machine, numbers)
+        return rows_alone(machine, size) if numbers is None else groups_alone(machine, numbers)
     number = None if isinstance(leave_out, str) else int(leave_out)
     if numbers is not None:
         return strata_of_groups(machine, numbers, number)
     if number is not None:
         _check_number(machine, number)
-    return strata(machine, number)
+        return strata(machine, number)
+    return strata(machine, size=size)
 
 
 def _check_number(machine: Machine, number: int) -> None:

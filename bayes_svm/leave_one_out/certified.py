@@ -20,6 +20,7 @@ from bayes_svm._core.pair_records import (
 from bayes_svm._core.primal import duality_gap, sensitivity
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.solution import EPSILON, DualSolution
+from bayes_svm.utils.parallel import run_in_threads
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["keep_their_sign", "leave_out_signs", "proven"]
@@ -149,9 +150,9 @@ class _Run:
         """The same in threads, each of which writes to cases of its own."""
         batches = [cases[start : start + CASES_PER_TASK] for start in range(0, len(cases), CASES_PER_TASK)]
         n_threads = max(1, min(effective_n_jobs(n_jobs), len(batches)))
-        Parallel(n_jobs=n_threads, backend="threading")(
-            delayed(self.solve)(batch, rules) for batch in batches
-        )
+        calls = [delayed(self.solve)(batch, rules) for batch in batches]
+        for _ in run_in_threads(Parallel(n_jobs=n_threads, backend="threading"), calls):
+            pass
 
 
 def _decide_at_once(solution: DualSolution, points: Indices, rest: Array, found: SignsFound) -> Indices:
@@ -214,7 +215,7 @@ def _whole(solution: DualSolution) -> Whole:
     beta = np.clip(solution.beta, problem.lower, problem.upper)
     K = np.ascontiguousarray(problem.gram.whole())
     gradient = solution.gradient
-    smallest, greatest = problem.gram.smallest, problem.gram.largest
+    smallest, greatest = float(K.min()), float(K.max())
     largest, mass = max(greatest, -smallest), float(np.abs(beta).sum())
     size = float(np.abs(solution.values).max()) + abs(solution.intercept) + 1.0
     excess = abs(float(beta.sum())) + EPSILON * mass

@@ -10,11 +10,10 @@ from bayes_svm._core.records import DONE, TOO_MANY_CHANGES, Motion
 from bayes_svm._core.removals import Removals
 from bayes_svm.dual.polish import margin_targets
 from bayes_svm.dual.problem import DualProblem
-from bayes_svm.dual.solution import solve
-from bayes_svm.dual.tableau import Tableau, columns_outside
+from bayes_svm.dual.tableau import Tableau
 from bayes_svm.dual.tableau_path import follow_on, motion_of
 from bayes_svm.leave_one_out.outcomes import Outcomes
-from bayes_svm.leave_one_out.retrain import outcome_of
+from bayes_svm.leave_one_out.retrain import end_solved
 from bayes_svm.leave_one_out.start import Origin
 from bayes_svm.utils.types import Array, Indices
 
@@ -86,11 +85,7 @@ def follow_anew(origin: Origin, case: Removals) -> Outcomes | None:
     if time < 1.0:
         return None
     beta[moved] = goal
-    solution = solve(remaining, start=np.clip(beta, remaining.lower, remaining.upper))
-    if not solution.exact:
-        return None
-    status = "path" if solution.stable else "unstable"
-    return outcome_of(solution, case, status, events=events + solution.pivots)
+    return end_solved(remaining, case, beta, "path", events=events)
 
 
 def _follow_once(path: _GroupPath, beta: Array, time: float) -> tuple[Array, int, float] | None:
@@ -138,5 +133,5 @@ def _motion(problem: DualProblem, tableau: Tableau, moved: Indices, speed: Array
     """What the moved points, which are no rows of the tableau, do to its rows."""
     free, others = tableau.rows[: tableau.n_free], tableau.rows[tableau.n_free :]
     system, between = problem.free_system(free), problem.gram.block(free, others)
-    direction = speed @ columns_outside(problem.gram, system, others, moved, between)
+    direction = speed @ tableau.columns_outside(problem.gram, system, moved, between)
     return motion_of(direction, np.zeros(len(tableau.rows)), -float(speed.sum()))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.leave_one_out.cases import Leaving
-from bayes_svm.leave_one_out.methods import SECTION, Finder, Wanted, removals_of
+from bayes_svm.leave_one_out.leaving import Leaving
+from bayes_svm.leave_one_out.methods import Finder, Wanted, removals_of, sections
 from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.utils.types import Array, Indices, Mask
 
@@ -65,10 +65,8 @@ def left_out_machines(solution: DualSolution, leaving: Leaving, wanted: Wanted) 
         The machines.
     """
     removals, case, member = removals_of(solution.problem, leaving)
-    finder, sections = Finder(solution, wanted, remainders=True), []
-    for first in range(0, removals.n_cases, SECTION):
-        last = min(first + SECTION, removals.n_cases)
-        sections.append(finder.outcomes(removals.take(np.arange(first, last))))
-    values = np.concatenate([section.values for section in sections])
-    status = np.concatenate([section.status for section in sections])
-    return LeftOutMachines(values[member], case, np.isin(status, ("unstable", "inexact"))[case], sections)
+    finder, unknown = Finder(solution, wanted, remainders=True), np.zeros(removals.n_cases, dtype=bool)
+    found = [finder.outcomes(removals.take(np.arange(first, last))) for first, last in sections(unknown)]
+    values = np.concatenate([section.values for section in found])
+    status = np.concatenate([section.status for section in found])
+    return LeftOutMachines(values[member], case, np.isin(status, ("unstable", "inexact"))[case], found)

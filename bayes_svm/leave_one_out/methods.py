@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from bayes_svm._core.removals import Removals
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.problem import DualProblem, bound_slack
-from bayes_svm.dual.solution import UNIQUE, DualSolution, intercept_interval
-from bayes_svm.leave_one_out.cases import Leaving
+from bayes_svm.dual.problem import DualProblem, bound_slack, intercept_interval
+from bayes_svm.dual.solution import UNIQUE, DualSolution
 from bayes_svm.leave_one_out.certified import leave_out_signs, proven
+from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.leave_one_out.outcomes import Outcomes, Remainders
 from bayes_svm.leave_one_out.path import BATCH, Paths
 from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import settle_at_once
-from bayes_svm.utils.types import Array, Indices
+from bayes_svm.utils.progress import counted, step
+from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["SECTION", "Finder", "Wanted", "iterate_parts", "removals_of"]
+__all__ = ["Finder", "Wanted", "iterate_parts", "removals_of", "sections"]
 
 # So many cases are left out between two reports of progress.
-SECTION = 8 * BATCH
+SECTION = 16 * BATCH
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,6 @@ class Wanted:
         Limit on the solver's steps where the remaining problem is solved on its own.
     n_jobs : int, optional
         Jobs of joblib.
-    report : callable, optional
-        Called with the number of cases done and the number of all cases.
     """
 
     method: str = "path"
@@ -50,7 +49,6 @@ class Wanted:
     tolerance: float = 1e-3
     max_iter: int = -1
     n_jobs: int | None = None
-    report: Callable[[int, int], None] | None = None
 
 
 def removals_of(problem: DualProblem, leaving: Leaving) -> tuple[Removals, Indices, Indices]:
@@ -143,11 +141,11 @@ def iterate_parts(
     if len(absent):
         asked = np.vstack([at, machine.cross(solution.problem, machine.X[leaving.part_row[absent]])])
     finder = Finder(solution, wanted, remainders=len(asked) > 0)
-    for first in range(0, removals.n_cases, SECTION):
-        last = min(first + SECTION, removals.n_cases)
+    known = np.full(removals.n_cases, missing is not None)
+    if missing is not None:
+        known[case[missing][case[missing] >= 0]] = False
+    for first, last in sections(known):
         parts = np.flatnonzero((case >= first) & (case < last))
-        if missing is not None and not np.isin(parts, missing).any():
-            continue
         found = finder.outcomes(removals.take(np.arange(first, last)))
         mine = case[parts] - first
         # A part without a member reads an arbitrary one here, and gets its value below.
@@ -157,8 +155,21 @@ def iterate_parts(
             own = np.flatnonzero(member[parts] < 0)
             outcomes.set_values(own, values[mine[own], n_at + np.searchsorted(absent, parts[own])])
         yield parts, outcomes, values[mine, :n_at]
-        if wanted.report is not None:
-            wanted.report(last, removals.n_cases)
+
+
+def sections(known: Mask) -> Iterator[tuple[int, int]]:
+    """Sections of the cases, from the first case to the one before the last, and their progress.
+
+    Sections of which all cases are ``known``, an array of shape (n_cases,), are skipped.
+    """
+    n_cases = len(known)
+    with step("leaving out", n_cases) as at:
+        for first in range(0, n_cases, SECTION):
+            last = min(first + SECTION, n_cases)
+            skipped = bool(known[first:last].all())
+            if not skipped:
+                yield first, last
+            at.advance(last, skipped)
 
 
 class Finder:
@@ -167,7 +178,7 @@ class Finder:
     def __init__(self, solution: DualSolution, wanted: Wanted, remainders: bool) -> None:
         self.problem, self.solution, self.wanted = solution.problem, solution, wanted
         self.remainders = remainders
-        self.paths = Paths(solution, wanted.sign_only, remainders)
+        self.paths = Paths(solution, wanted.sign_only and solution.exact, remainders)
 
     def outcomes(self, removals: Removals) -> Outcomes:
         """Leave out some cases."""
@@ -183,9 +194,12 @@ class Finder:
         cases = outcomes.pending
         if len(cases) and self.wanted.method == "path" and self.solution.tie_break > 0:
             outcomes.put(removals, cases, self.paths.run(removals.take(cases), self.wanted.n_jobs))
-            return outcomes
+            cases = outcomes.pending
+        if self.wanted.method == "path" and self.solution.polished and not self.solution.exact:
+            self._as_whole(removals, outcomes)
+            cases = outcomes.pending
         start = self.solution if self.wanted.method == "path" else None
-        for case in cases:
+        for case in counted(cases.tolist(), "solving anew"):
             one = removals.take(np.array([case]))
             part = retrain(self.problem, one, start=start, max_iter=self.wanted.max_iter)
             outcomes.put(removals, np.array([case]), part)
@@ -239,6 +253,19 @@ class Finder:
         if not solution.n_free:
             shift = np.array([self._move_to_middle(removals, int(case), outcomes) for case in cases])
         outcomes.keep(Remainders.equal(cases, solution.beta, solution.intercept, shift))
+
+    def _as_whole(self, removals: Removals, outcomes: Outcomes) -> None:
+        """Write the whole machine's values for the cases without a path, where solving more would not help.
+
+        Double precision is not enough for the whole problem, and so not for what is left of it.
+        """
+        solution, cases = self.solution, outcomes.pending
+        members = removals.members(cases)
+        outcomes.set_values(members, solution.values[removals.points[members]])
+        outcomes.status[cases] = "inexact"
+        # Nobody knows how far these are from what the remaining problems have.
+        outcomes.kkt_residual[cases] = outcomes.gap[cases] = np.inf
+        outcomes.keep(Remainders.equal(cases, solution.beta, solution.intercept))
 
     def _move_to_middle(self, removals: Removals, case: int, outcomes: Outcomes) -> float:
         """Without a free coefficient, move the intercept to the middle of the interval that the case leaves.

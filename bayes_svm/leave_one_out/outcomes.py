@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayes_svm._core.removals import Removals
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.utils.types import Array, Indices
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["Outcomes", "Remainders"]
 
@@ -138,6 +138,11 @@ class Outcomes:
         n, nothing = len(values), np.zeros(len(values), dtype=np.int64)
         unknown = np.full(n, np.inf)
         return cls(values, np.sign(values), status, nothing, nothing, unknown, unknown)
+
+    def unknown(self, rows: Mask) -> Outcomes:
+        """A copy in which nothing is known of some rows, each a case of one member."""
+        nothing: dict[str, Any] = {"status": "left in", "signs": 0.0, "events": 0, "columns": 0}
+        return self.map(lambda name, known: np.where(rows, nothing.get(name, np.nan), known))
 
     @property
     def pending(self) -> Indices:

@@ -15,7 +15,6 @@ from bayes_svm._core.records import Ends, Moves, Room
 from bayes_svm._core.removals import Removals
 from bayes_svm._core.shrink import shrink_each
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.dual.tableau import columns_outside
 from bayes_svm.dual.tableau_path import blank_state, scratch
 from bayes_svm.leave_one_out.group_path import follow_anew
 from bayes_svm.leave_one_out.outcomes import Outcomes
@@ -24,6 +23,7 @@ from bayes_svm.leave_one_out.signs import MARGIN, steepest_fall
 from bayes_svm.leave_one_out.start import Origin, SharedTableau
 from bayes_svm.leave_one_out.verify import verify
 from bayes_svm.utils.parallel import run_all
+from bayes_svm.utils.progress import counted
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices, Mask
 
@@ -33,21 +33,21 @@ __all__ = ["Paths"]
 # The rates due to members outside the tableau may take this much memory at a time.
 DIRECTION_BYTES = 2**26
 # The ends of this many cases are verified together: the unit of parallel work.
-BATCH = 192
+BATCH = 96
+# Roughly how many seconds a case takes for each entry of the tableau.
+SECONDS = 1e-10
 # A path may have this many changed points at a time.
-CAPACITY = 128
+CAPACITY = 512
 # A case that moves more points than this has too many changes for the shared tableau.
 MANY_MEMBERS = 24
 # A path with more events than this is given up.
-MAX_EVENTS = 20_000
-# Paths that end on the wrong side of a tie are followed again with these smaller perturbations.
-SMALLER_TIE_BREAKS = (1e-9, 1e-11, 1e-13)
+MAX_EVENTS = 5_000
 # The tableau covers all points if there are at most this many.
 ALL_ROWS = 300
 # Otherwise it covers the free points and those whose residual is at most this.
 NEAR = 0.25
 # Beyond MANY_ROWS points, the largest residual shrinks with their number to this power.
-MANY_ROWS, SHRINKS = 1000, 0.15
+MANY_ROWS, SHRINKS = 1000, 0.4
 # Paths are followed up to this many times, each time on the tableau extended by the points that it lacked.
 MAX_PASSES = 4
 
@@ -58,7 +58,7 @@ class Paths:
     Parameters
     ----------
     solution : DualSolution
-        An exact solution.
+        An exact solution, or the best that there is.
     sign_only : bool
         Stop each path as soon as the sign of its value is known.
     remainders : bool
@@ -102,7 +102,7 @@ class Paths:
         Returns
         -------
         Outcomes
-            What is known of each case; none is open.
+            What is known of each case; none is open if the solution is exact.
         """
         outcomes = Outcomes.open(removals, remainders=self.remainders)
         cases = np.arange(removals.n_cases)
@@ -110,40 +110,24 @@ class Paths:
             moving = _excess(self.origin.exact_beta, removals) > 0
             moves = np.bincount(removals.case, weights=moving, minlength=removals.n_cases)
             cases = np.flatnonzero(moves <= MANY_MEMBERS)
-        origin, shared, sign_only = self.origin, self.shared, self.sign_only
-        first = self.solution.tie_break
-        for tie_break in (first, *(less for less in SMALLER_TIE_BREAKS if less < first)):
-            if len(cases) == 0:
-                break
-            if tie_break < first:
-                # The perturbation of the targets may have moved the end of a path to the wrong side of a tie.
-                origin, sign_only = Origin(self.solution, tie_break, self.remainders), False
-                shared = SharedTableau.on(origin, shared.tableau)
-            cases, shared = self._passes(removals, cases, origin, shared, sign_only, n_jobs, outcomes)
-        for case in outcomes.pending:
-            part = self._alone(removals.take(np.array([case])))
+        if len(cases):
+            self._passes(removals, cases, n_jobs, outcomes)
+        followed = set(cases.tolist())
+        open_cases = outcomes.pending if self.solution.exact else np.setdiff1d(outcomes.pending, cases)
+        for case in counted(open_cases.tolist(), "one by one"):
+            part = self._alone(removals.take(np.array([case])), case in followed)
             outcomes.put(removals, np.array([case]), part)
         return outcomes
 
-    def _passes(
-        self,
-        removals: Removals,
-        cases: Indices,
-        origin: Origin,
-        shared: SharedTableau,
-        sign_only: bool,
-        n_jobs: int | None,
-        outcomes: Outcomes,
-    ) -> tuple[Indices, SharedTableau]:
-        """Follow cases on a tableau that grows by the points it lacks.
-
-        Returns the cases that are still open, and the last tableau.
-        """
+    def _passes(self, removals: Removals, cases: Indices, n_jobs: int | None, outcomes: Outcomes) -> None:
+        """Follow cases on a tableau that grows by the points it lacks."""
+        origin, shared, sign_only = self.origin, self.shared, self.sign_only
         for _ in range(MAX_PASSES):
             batches = [cases[start : start + BATCH] for start in range(0, len(cases), BATCH)]
             chosen = [removals.take(batch) for batch in batches]
             calls = [delayed(_run_batch)(origin, shared, batch, sign_only) for batch in chosen]
-            parts = run_all(n_jobs, calls, shared=[origin, shared])
+            work = SECONDS * len(cases) * len(shared.tableau.rows) ** 2
+            parts = run_all(n_jobs, calls, [origin, shared], work)
             for batch, (part, _) in zip(batches, parts, strict=True):
                 outcomes.put(removals, batch, part)
             cases = cases[outcomes.status[cases] == ""]
@@ -155,11 +139,13 @@ class Paths:
             else:
                 # Paths that are open for another reason are followed to their ends.
                 sign_only = False
-        return cases, shared
 
-    def _alone(self, case: Removals) -> Outcomes:
-        """Follow one case on tableaus of its own, or, if that fails, solve the remaining problem."""
-        if len(case.points) > 1:
+    def _alone(self, case: Removals, near: bool) -> Outcomes:
+        """Follow one case on tableaus of its own, or, if that fails, solve the remaining problem.
+
+        A case that the shared tableau was meant for is ``near``: it is only solved.
+        """
+        if not near and len(case.points) > 1 and self.solution.exact:
             found = follow_anew(self.origin, case)
             if found is not None:
                 return found
@@ -244,12 +230,8 @@ def _directions(
     step = max(1, DIRECTION_BYTES // (8 * len(W)))
     for first in range(0, len(outside), step):
         part = outside[first : first + step]
-        columns = columns_outside(
-            origin.problem.gram,
-            origin.system,
-            shared.tableau.rows[n_free:],
-            removals.points[part],
-            shared.free_rest,
+        columns = shared.tableau.columns_outside(
+            origin.problem.gram, origin.system, removals.points[part], shared.free_rest
         )
         weights = np.zeros((n_cases, len(part)))
         weights[case[part], np.arange(len(part))] = change[part]

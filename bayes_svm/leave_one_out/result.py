@@ -15,11 +15,11 @@ from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
 
 from bayes_svm.dual.machine import Machine
-from bayes_svm.leave_one_out.cases import Leaving
+from bayes_svm.leave_one_out.leaving import STAYS, Leaving
 from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
 from bayes_svm.utils.scikit_learn import ovr_decision_function
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["STATUSES", "LeaveOneOut", "by_row", "combined", "joined"]
 
@@ -27,7 +27,7 @@ __all__ = ["STATUSES", "LeaveOneOut", "by_row", "combined", "joined"]
 # The statuses, from the most to the least exact.
 STATUSES = (
     "unchanged", "path", "settled", "certified", "converged", "re-trained", "unstable", "one-class",
-    "inexact",
+    "inexact", "left in",
 )  # fmt: skip
 
 
@@ -62,6 +62,7 @@ class LeaveOneOut:
                         middle of its interval is taken, as in LIBSVM
         ``one-class``   only the other class is left; the value is its label, -1 or +1
         ``inexact``     the remaining problem was not solved to the last digit: see ``gap``
+        ``left in``     not left out, because enough other rows are: see ``rows``
         ==============  ======================================================================
     events : array of int
         Number of changes of the set of free points on the path; for "certified" and "warm", of the solver's
@@ -76,9 +77,9 @@ class LeaveOneOut:
     y : array of shape (n_samples,)
         Class numbers.
     predicted : array of shape (n_samples,)
-        Class numbers predicted when left out.
+        Class numbers predicted when left out; -1 for a row that is not left out.
     weight : array of shape (n_samples,)
-        Sample weights.
+        How often each row counts: its sample weight, times the share of its copies that is left out.
     seconds : float
         Wall time.
     jointly : bool
@@ -105,13 +106,23 @@ class LeaveOneOut:
     proba: Array | None = field(default=None, repr=False)
 
     @property
+    def rows(self) -> Indices:
+        """The rows that are left out: all, unless a ``leave_out_size`` is smaller than their number.
+
+        The others have NaN for their values and probabilities, and no part in error, recall and the like.
+        """
+        return np.flatnonzero(self.status.reshape(len(self.y), -1)[:, 0] != "left in")
+
+    @property
     def certified_share(self) -> float:
         """Share of values with the status ``certified``, whose sign is proven."""
         return float(np.mean(self.status == "certified"))
 
     @cached_property
     def _per_class(self) -> PerClass:
-        return PerClass(decisions_per_class(self.y, len(self.classes), self._decisions, self.weight))
+        rows = self.rows
+        decisions, weight = self._decisions[rows], self.weight[rows]
+        return PerClass(decisions_per_class(self.y[rows], len(self.classes), decisions, weight))
 
     @property
     def _decisions(self) -> Array:
@@ -129,14 +140,35 @@ class LeaveOneOut:
 
     @property
     def predictions(self) -> NDArray[Any]:
-        """Predicted label of each point when left out."""
+        """Predicted label of each point when left out.
+
+        Raises
+        ------
+        ValueError
+            If not every point is left out.
+        """
+        if len(self.rows) < len(self.y):
+            raise ValueError(
+                f"Only {len(self.rows)} of {len(self.y)} rows are left out: take classes[predicted[rows]], "
+                "or set leave_out_size=None."
+            )
         return np.asarray(self.classes[self.predicted])
 
     @property
     def error(self) -> float:
         """Weighted share of points whose predicted label is wrong when left out."""
-        wrong = self.predicted != self.y
-        return float(np.average(wrong, weights=self.weight))
+        rows = self.rows
+        return float(np.average(self.predicted[rows] != self.y[rows], weights=self.weight[rows]))
+
+    @property
+    def error_deviation(self) -> float:
+        r"""Standard error of :attr:`error`, as if the rows were independent.
+
+        .. math:: \frac{\sqrt{\sum_i w_i^2 (e_i - \bar e)^2}}{\sum_i w_i}
+        """
+        rows = self.rows
+        off, weight = (self.predicted[rows] != self.y[rows]) - self.error, self.weight[rows]
+        return float(np.sqrt(np.square(weight * off).sum()) / weight.sum())
 
     @property
     def recall(self) -> float:
@@ -174,13 +206,14 @@ class LeaveOneOut:
         ValueError
             If only signs were computed.
         """
-        if np.isnan(self.decision_values).any():
+        chosen = self.rows
+        if np.isnan(self.decision_values[chosen]).any():
             raise ValueError("Only signs were computed (sign_only=True): a score needs decision values.")
         scorer = get_scorer(metric) if isinstance(metric, str) else metric
         stand_in = _LeftOutClassifier(self).fit(None)
-        rows = np.arange(len(self.y))[:, None]
-        weights = {} if np.all(self.weight == self.weight[0]) else {"sample_weight": self.weight}
-        return float(scorer(stand_in, rows, self.classes[self.y], **weights))
+        weight = self.weight[chosen]
+        weights = {} if np.all(weight == weight[0]) else {"sample_weight": weight}
+        return float(scorer(stand_in, chosen[:, None], self.classes[self.y[chosen]], **weights))
 
 
 class _LeftOutClassifier(ClassifierMixin, BaseEstimator):
@@ -197,7 +230,7 @@ class _LeftOutClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.result.decision_values[X[:, 0]])
 
     def predict(self, X: NDArray[np.intp]) -> NDArray[Any]:
-        return np.asarray(self.result.predictions[X[:, 0]])
+        return np.asarray(self.result.classes[self.result.predicted[X[:, 0]]])
 
     @available_if(lambda self: self.result.proba is not None)
     def predict_proba(self, X: NDArray[np.intp]) -> Array:
@@ -241,14 +274,16 @@ def by_row(
         gap=joined([row.gap for row in rows]),
         classes=machine.classes,
         y=machine.y,
-        predicted=_predicted(signs, values),
-        weight=machine.weight,
+        predicted=np.where(leaving.kind == STAYS, -1, _predicted(signs, values)),
+        weight=leaving.row_weight(machine.weight),
         seconds=seconds,
     )
 
 
 def _of_rows(leaving: Leaving, whole: Outcomes, parts: Outcomes) -> Outcomes:
-    """Outcomes of the rows from those of the parts; rows in no case have those of the whole machine."""
+    """Outcomes of the rows from those of the parts; rows without weight have those of the whole machine."""
+    if leaving.share is not None:
+        whole = whole.unknown(leaving.kind == STAYS)
     if leaving.part_each:
         return parts.map(lambda name, known: leaving.rows_of(known, getattr(whole, name)))
     values = leaving.row_means(parts.values, whole.values)

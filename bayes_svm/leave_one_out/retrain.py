@@ -12,7 +12,7 @@ from bayes_svm.dual.solution import DualSolution, solve
 from bayes_svm.leave_one_out.outcomes import Outcomes, Remainders
 from bayes_svm.utils.types import Array
 
-__all__ = ["outcome_of", "retrain"]
+__all__ = ["end_solved", "retrain"]
 
 
 # The first solver hands over to the polish at this violation of optimality.
@@ -55,10 +55,40 @@ def retrain(
         if solution.exact or not problem.convex:
             break
     status = "inexact" if not solution.exact else "re-trained" if solution.stable else "unstable"
-    return outcome_of(solution, case, status, events=solution.pivots)
+    return _outcome_of(solution, case, status, events=solution.pivots)
 
 
-def outcome_of(solution: DualSolution, case: Removals, status: str, *, events: int) -> Outcomes:
+def end_solved(
+    remaining: DualProblem, case: Removals, beta: Array, status: str, *, events: int
+) -> Outcomes | None:
+    """Solve a case's remaining problem from the end of its path, near which its solution is.
+
+    Parameters
+    ----------
+    remaining : DualProblem
+        The problem without the case.
+    case : Removals
+        The single case.
+    beta : array of shape (n_points,)
+        Signed coefficients at the end of the path.
+    status : str
+        Status of the case, unless its intercept is not unique.
+    events : int
+        Number of events on the path.
+
+    Returns
+    -------
+    Outcomes or None
+        What is known of the case; None if the solution is not exact.
+    """
+    solution = solve(remaining, start=np.clip(beta, remaining.lower, remaining.upper))
+    if not solution.exact:
+        return None
+    status = status if solution.stable else "unstable"
+    return _outcome_of(solution, case, status, events=events + solution.pivots)
+
+
+def _outcome_of(solution: DualSolution, case: Removals, status: str, *, events: int) -> Outcomes:
     """What is known of a case whose remaining problem has been solved.
 
     Parameters
@@ -81,12 +111,19 @@ def outcome_of(solution: DualSolution, case: Removals, status: str, *, events: i
 
 
 def _seeded(remaining: DualProblem, start: DualSolution) -> Array:
-    """Feasible coefficients near ``start``: what the points lose goes to points near the margin."""
+    """Feasible coefficients near ``start``: what the points lose goes to points near the margin.
+
+    If the free points can take it, each takes its share of that, and all remain free.
+    """
     lower, upper = remaining.lower, remaining.upper
     beta = np.clip(start.beta, lower, upper)
     missing = float((start.beta - beta).sum())
     room = np.maximum(0.0, upper - beta if missing > 0 else beta - lower)
     room[beta != start.beta] = 0.0
+    of_free = float(room[start.free].sum())
+    if abs(missing) < of_free:
+        beta[start.free] += room[start.free] * (missing / of_free)
+        return np.clip(beta, lower, upper)
     order = np.argsort(np.abs(start.values - remaining.label), kind="stable")
     filled = np.minimum(np.cumsum(room[order]), abs(missing))
     beta[order] += np.sign(missing) * np.diff(filled, prepend=0.0)

@@ -11,7 +11,7 @@ from bayes_svm._core.check_records import Tolerance
 from bayes_svm._core.records import Base, BaseState
 from bayes_svm.dual.polish import margin_targets
 from bayes_svm.dual.problem import AT_BOUND
-from bayes_svm.dual.solution import DualSolution, pinning_points
+from bayes_svm.dual.solution import EXACT_RESIDUAL, DualSolution, pinning_points
 from bayes_svm.dual.tableau import Tableau
 from bayes_svm.dual.tableau_path import base_of, state_at
 from bayes_svm.utils.memory import require_bytes
@@ -57,6 +57,10 @@ class Origin:
         Sum of all alpha.
     scale, rounding : float
         Size of the decision values, and rounding error of the largest of the sums in them.
+    exact : bool
+        Whether the solution is exact.
+    permitted : float
+        Largest residual with which the solution counts as exact.
     total_bound : float
         Sum of the upper bounds of alpha, without the null point.
     tolerance : Tolerance
@@ -93,6 +97,7 @@ class Origin:
         self.mass = float(problem.label @ solution.beta)
         self.scale = max(1.0, float(np.abs(solution.values).max()))
         self.rounding = solution.rounding
+        self.exact, self.permitted = solution.exact, EXACT_RESIDUAL * solution.scale
         self.total_bound = float(problem.bound[problem.label != 0].sum())
         self.tolerance = Tolerance(AT_BOUND, TABLEAU_ROUNDING / problem.shift)
 
@@ -108,7 +113,8 @@ class SharedTableau:
     position : array of shape (n_points,)
         Row of each point of the problem, -1 for a point outside the tableau.
     outside : array of shape (n_outside,)
-        The points outside, those nearest to the margin first.
+        The points outside the first tableau, those nearest to the margin first. An extended tableau covers
+        some of them.
     distance : array of shape (n_outside,)
         Their distances from the margin.
     free_rest : array of shape (n_free, n_other)
@@ -168,13 +174,16 @@ class SharedTableau:
             If it does not fit.
         """
         _require_memory(origin, len(self.tableau.rows) - self.tableau.n_free + len(points))
-        return self.on(
-            origin, self.tableau.extended(origin.problem.gram, origin.system, points, self.free_rest)
-        )
+        tableau = self.tableau.extended(origin.problem.gram, origin.system, points, self.free_rest)
+        return self.on(origin, tableau, self)
 
     @classmethod
-    def on(cls, origin: Origin, tableau: Tableau) -> SharedTableau:
-        """A tableau with an origin, whose targets may be others than when the tableau was swept."""
+    def on(cls, origin: Origin, tableau: Tableau, known: SharedTableau | None = None) -> SharedTableau:
+        """A tableau with an origin, whose targets may be others than when the tableau was swept.
+
+        What does not change is that of ``known``, a tableau of the same solution that covered some of the
+        points.
+        """
         problem, free, chosen, is_in = origin.problem, origin.system.free, tableau.rows, tableau.base_in
         others = chosen[tableau.n_free :]
         position = np.full(len(problem.label), -1)
@@ -185,19 +194,21 @@ class SharedTableau:
             state.position, state.low, state.high, state.at_upper, origin.exact_beta[chosen],
             origin.exact_residual[chosen],
         )  # fmt: skip
-        outside = np.flatnonzero(position < 0)
-        distance = np.abs(origin.exact_residual[outside])
-        order = np.argsort(distance, kind="stable")
-        outside = outside[order]
-        # Values beyond single precision become infinite: the first check is then not clear, and a second
-        # one follows.
-        with np.errstate(over="ignore"):
-            free_outside = problem.gram.block(free, outside).astype(np.float32)
+        if known is None:
+            outside = np.flatnonzero(position < 0)
+            distance = np.abs(origin.exact_residual[outside])
+            order = np.argsort(distance, kind="stable")
+            outside, distance = outside[order], distance[order]
+            # Values beyond single precision become infinite: the first check is then not clear, and a second
+            # one follows.
+            free_outside = problem.gram.single_block(free, outside)
+        else:
+            outside, distance, free_outside = known.outside, known.distance, known.free_outside
         return cls(
             tableau=tableau,
             position=position,
             outside=outside,
-            distance=distance[order],
+            distance=distance,
             free_rest=problem.gram.block(free, others if len(outside) else outside),
             free_outside=free_outside,
             base=base_of(problem, tableau),

@@ -9,7 +9,7 @@ is not enough, the end is verified on every point.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ from bayes_svm._core.records import DONE, SETTLED, Ends, Moves
 from bayes_svm._core.removals import Removals
 from bayes_svm.dual.solution import EPSILON, EXACT_GAP, ROUNDING_FACTOR, TINY, UNIQUE
 from bayes_svm.leave_one_out.outcomes import Outcomes, Remainders
+from bayes_svm.leave_one_out.retrain import end_solved
 from bayes_svm.leave_one_out.start import Origin, SharedTableau
 from bayes_svm.utils.types import Array, Indices, Mask
 
@@ -186,7 +187,8 @@ def _optimal(origin: Origin, kkt: Array, gap: Array, dual: Array, scale: Array |
     settled = kkt <= np.maximum(PRECISE * scale, ROUNDING_FACTOR * rounding)
     gap_rounding = ROUNDING_FACTOR * np.maximum(EPSILON * scale, rounding) * origin.total_bound
     closed = gap <= EXACT_GAP * dual + gap_rounding
-    return np.asarray(settled & closed & (np.maximum(kkt, rounding) <= VERIFIED * scale))
+    permitted = np.maximum(VERIFIED * scale, origin.permitted)
+    return np.asarray(settled & closed & (np.maximum(kkt, rounding) <= permitted))
 
 
 def _verify_outside(batch: _Batch) -> tuple[Mask, Indices]:
@@ -228,23 +230,26 @@ def _side_after(
 ) -> NDArray[Any]:
     """Distance of some points outside from the margin at some ends, negative on the wrong side.
 
-    Infinite for a path's own members.
+    Infinite for a path's own members, and for what the tableau covers after all.
     """
     origin, shared, removals, delta = batch.origin, batch.shared, batch.removals, batch.delta[paths]
     near, n_free = shared.outside[which], shared.tableau.n_free
     # The free points change on every path: their part of the kernel matrix is at hand in single precision.
     free_part: NDArray[Any]
+    between: NDArray[Any]
+    gram, others = origin.problem.gram, batch.points[n_free:]
     if precision is np.float32:
-        free_part = shared.free_outside[:, which]
+        free_part, between = shared.free_outside[:, which], gram.single_block(others, near)
     else:
-        free_part = origin.problem.gram.block(origin.system.free, near)
+        free_part, between = gram.block(origin.system.free, near), gram.block(others, near)
     side = delta[:, :n_free].astype(precision) @ free_part
     of_others = np.ascontiguousarray(delta[:, n_free:], dtype=precision)
-    between = origin.problem.gram.block(batch.points[n_free:], near)
-    add_sparse_product(side, of_others, between.astype(precision, copy=False))
+    add_sparse_product(side, of_others, between)
     side += batch.ends.intercepts[paths, None].astype(precision)
     side *= np.where(origin.exact_residual[near] > 0, 1.0, -1.0).astype(precision)
     side += shared.distance[which].astype(precision)
+    # What the tableau covers by now is verified with its rows.
+    side[:, shared.position[near] >= 0] = np.inf
     place, number = np.full(len(shared.position), -1), np.full(removals.n_cases, -1)
     place[near], number[paths] = np.arange(len(near)), np.arange(len(paths))
     path, point = number[batch.case], place[removals.points]
@@ -302,7 +307,11 @@ def optimal_ends(
 
 
 def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> None:
-    """Verify some ends on every point of the problem, and write those that are optimal."""
+    """Verify some ends on every point of the problem, and write those that are optimal.
+
+    The problems of the others are solved from there; but ends that are as far from optimal as the solution
+    that they started from are written as they are.
+    """
     origin, ends, points = batch.origin, batch.ends, batch.points
     problem, delta = origin.problem, batch.delta[paths]
     everything = np.arange(len(problem.label))
@@ -315,10 +324,19 @@ def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> Non
     bounds = np.tile(problem.bound, (len(paths), 1))
     bounds[left.case, left.points] = left.rest
     whole, loose, kkt, gap = optimal_ends(origin, beta, values, problem.label, bounds)
-    good = np.flatnonzero(whole)
+    hopeless = ~whole & (np.maximum(kkt, origin.rounding) > origin.permitted) & (not origin.exact)
+    good = np.flatnonzero(whole | hopeless)
+    for k in np.flatnonzero(~whole & ~hopeless):
+        remaining = replace(problem, bound=bounds[k])
+        case, events = batch.removals.take(paths[k : k + 1]), int(ends.events[paths[k]])
+        found = end_solved(remaining, case, beta[k], "re-trained", events=events)
+        if found is not None:
+            outcomes.put(batch.removals, paths[k : k + 1], found)
     left, paths, values = left.take(good), paths[good], values[good]
     outcomes.set_values(batch.removals.members(paths), values[left.case, left.points])
-    outcomes.status[paths] = np.where(loose[good], "unstable", "path")
+    status = np.where(hopeless, "inexact", np.where(loose, "unstable", "path"))
+    outcomes.status[paths] = status[good]
+    kkt = np.where(hopeless, np.maximum(kkt, origin.rounding), kkt)
     outcomes.kkt_residual[paths], outcomes.gap[paths] = kkt[good], gap[good]
     if origin.remainders:
         shift = ends.intercepts[paths] + values[:, 0] - before[good, 0]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from bayes_svm.metrics.distinct import distinct
 from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.types import Array
 
@@ -99,7 +100,9 @@ def risk_coverage_curve(
         raise ValueError("confidence contains values that are not finite.")
     weight = checked_weights(sample_weight, sure[:, None])
     kept = weight > 0
-    thresholds, place = np.unique(-sure[kept], return_inverse=True)
+    points, place = distinct(sure[kept])
+    # The most confident come first.
+    thresholds, place = points[::-1], len(points) - 1 - place
     mass = np.cumsum(np.bincount(place, weights=weight[kept]))
     wrong = np.cumsum(np.bincount(place, weights=(weight * (y_true != y_pred))[kept]))
-    return RiskCoverageCurve(-thresholds, mass / mass[-1], wrong / mass)
+    return RiskCoverageCurve(thresholds, mass / mass[-1], wrong / mass)

@@ -21,6 +21,7 @@ import numpy as np
 from bayes_svm.multivariate.losses import Loss
 from bayes_svm.multivariate.planes import Planes
 from bayes_svm.multivariate.products import Products
+from bayes_svm.utils.progress import step
 from bayes_svm.utils.types import Array
 
 __all__ = ["CuttingPlaneResult", "Point", "lowest_of_bound", "minimise"]
@@ -133,16 +134,18 @@ def minimise(
     best, dual = lowest_of_bound(planes, products, loss, C)
     query = best
     history: list[tuple[float, float, float]] = []
-    while True:
-        vector = products.combined(query.c)
-        planes.add(query.level, vector, products.dual(vector))
-        query, lower = _projected(planes, products, loss, C, best, dual)
-        dual = max(dual, lower)
-        best = min(best, query, key=lambda point: point.value)
-        history.append((best.value, dual, float(len(planes))))
-        if best.value - dual <= tol * best.value or len(history) >= max_iter:
-            break
-        planes.drop_idle()
+    with step("cutting planes") as at:
+        while True:
+            vector = products.combined(query.c)
+            planes.add(query.level, vector, products.dual(vector))
+            query, lower = _projected(planes, products, loss, C, best, dual)
+            dual = max(dual, lower)
+            best = min(best, query, key=lambda point: point.value)
+            history.append((best.value, dual, float(len(planes))))
+            at.advance(len(history))
+            if best.value - dual <= tol * best.value or len(history) >= max_iter:
+                break
+            planes.drop_idle()
     converged = abs(best.value - dual) <= tol * best.value
     return CuttingPlaneResult(best.w, best.scores, best.value, dual, np.array(history), converged)
 

@@ -9,12 +9,26 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import issparse
 
+from bayes_svm.kernels.arrays import largest_entry
 from bayes_svm.utils.types import Array
 
-__all__ = ["FeatureProducts", "KernelProducts", "LinearProducts", "Products"]
+__all__ = ["FeatureProducts", "KernelProducts", "LinearProducts", "Products", "refuse_huge"]
+
+# Products of features up to this size are finite, with room for sums of many of them.
+LARGEST_FEATURE = 1e100
 
 # A sum over fewer than this share of the rows of a CSR matrix is faster with these rows taken out.
 FEW = 0.1
+
+
+def refuse_huge(X: Any) -> None:
+    """Raise ValueError if a feature is too large to compute with in double precision."""
+    largest = largest_entry(X)
+    if largest > LARGEST_FEATURE:
+        raise ValueError(
+            f"The largest feature in X is {largest:.3g}, which is too large to compute with in double "
+            "precision. Scale the features, for example with sklearn.preprocessing.StandardScaler."
+        )
 
 
 class Products(Protocol):

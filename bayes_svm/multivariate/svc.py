@@ -13,26 +13,25 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayes_svm.kernels.arrays import largest_entry
 from bayes_svm.kernels.functions import KERNEL_NAMES
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult
 from bayes_svm.multivariate.dask_arrays import check_dask, is_dask_array
 from bayes_svm.multivariate.losses import LOSS_NAMES
+from bayes_svm.multivariate.products import refuse_huge
 from bayes_svm.multivariate.tasks import task_of
 from bayes_svm.multivariate.training import Machines, Memory, left_out_values, train
 from bayes_svm.probability.calibration import fit_sigmoid
 from bayes_svm.probability.link import Link
 from bayes_svm.probability.several import class_log_odds, log_probabilities
 from bayes_svm.utils.checks import checked_square, checked_weights
+from bayes_svm.utils.progress import shown
 from bayes_svm.utils.scikit_learn import Interval, StrOptions, fit_context
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array
 
 __all__ = ["MultivariateSVC"]
 
-# Products of features up to this size are finite, with room for sums of many of them.
-LARGEST_FEATURE = 1e100
 # Platt's smoothing of the labels that a sigmoid is fitted to.
 SMOOTHING = 1.0
 
@@ -85,6 +84,8 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
     warm_start : bool, default=False
         Whether to begin with the planes of the last fit. They are used if data, labels and loss
         are the same; C may differ.
+    verbose : int, default=0
+        1 shows the progress of a fit of more than two seconds on stderr.
 
     Attributes
     ----------
@@ -150,6 +151,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object"],
         "warm_start": ["boolean"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -168,6 +170,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         max_iter: int = 2000,
         cv: Any = None,
         warm_start: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.loss = loss
         self.C = C
@@ -182,6 +185,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.cv = cv
         self.warm_start = warm_start
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -224,7 +228,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         task = task_of(y, weight)
         if self.warm_start and not hasattr(self, "_memory"):
             self._memory = Memory()
-        with one_blas_thread():
+        with shown(self.verbose > 0), one_blas_thread():
             machines, results = train(
                 self, X, task, weight, self.k, self._memory if self.warm_start else None
             )
@@ -254,12 +258,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         if Kernel(self.kernel).precomputed:
             checked_square(X, X.shape[1])
-        largest = largest_entry(X)
-        if largest > LARGEST_FEATURE:
-            raise ValueError(
-                f"The largest feature in X is {largest:.3g}, which is too large to compute with in double "
-                "precision. Scale the features, for example with sklearn.preprocessing.StandardScaler."
-            )
+        refuse_huge(X)
         return X, y
 
     def _refuse_dask_kernel(self) -> None:

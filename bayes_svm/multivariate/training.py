@@ -18,6 +18,7 @@ from bayes_svm.multivariate.products import KernelProducts, LinearProducts, Prod
 from bayes_svm.multivariate.tasks import Task, named
 from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.progress import counted
 from bayes_svm.utils.types import Array
 from bayes_svm.utils.warn import warn
 
@@ -62,7 +63,7 @@ class Machines:
 
 @dataclass
 class Memory:
-    """Planes of the last fit, which the next fit may begin with.
+    """Planes of the last fit, which the next fit may begin with; none after a fit that did not end.
 
     Parameters
     ----------
@@ -75,16 +76,15 @@ class Memory:
     key: tuple[Any, ...] = ()
     planes: list[Planes] = field(default_factory=list)
 
-    def recall(self, estimator: Any, products: Products, task: Task, weight: Array) -> list[Planes]:
+    def take(self, estimator: Any, products: Products, task: Task, weight: Array) -> Memory:
         """The planes if data, labels and loss are those of the last fit, otherwise empty ones."""
         probe = products.dual(products.combined(np.cos(np.arange(products.n_rows))))
         key = (
             estimator.loss, estimator.beta, estimator.k, probe.tobytes(), weight.tobytes(),
             task.positive.tobytes(),
         )  # fmt: skip
-        if self.key != key:
-            self.key, self.planes = key, [Planes.none(products) for _ in task.names]
-        return self.planes
+        known, self.key = self.key, ()
+        return Memory(key, self.planes if known == key else [Planes.none(products) for _ in task.names])
 
 
 def train(
@@ -125,15 +125,15 @@ def train(
         kernel = Kernel.of(estimator, X, weight)
     products = _products(kernel, X, estimator.intercept_scaling)
     counts = None if np.all(weight == 1) else weight
-    known = None if memory is None else memory.recall(estimator, products, task, weight)
+    known = None if memory is None else memory.take(estimator, products, task, weight)
     results, thresholds = [], []
-    for column, name in enumerate(task.names):
+    for column, name in enumerate(counted(task.names, "problems")):
         positive = task.positive[:, column]
         with named(name):
             loss = loss_of(estimator.loss, positive, counts, beta=estimator.beta, k=k)
         result = minimise(
             products, loss, estimator.C, tol=estimator.tol, max_iter=estimator.max_iter,
-            planes=None if known is None else known[column],
+            planes=None if known is None else known.planes[column],
         )  # fmt: skip
         if not result.converged:
             warn(
@@ -144,6 +144,8 @@ def train(
         results.append(result)
         predicted = k or int(weight @ positive)
         thresholds.append(_threshold(result.scores, weight, predicted) if loss.ranking else 0.0)
+    if memory is not None and known is not None:
+        memory.key, memory.planes = known.key, known.planes
     rows = None if kernel.is_linear or kernel.precomputed else X
     weights, intercept = _weights_and_intercept(kernel, results, estimator.intercept_scaling)
     return Machines(kernel, rows, weights, intercept - np.array(thresholds)), results
@@ -212,7 +214,8 @@ def left_out_values(estimator: Any, X: Any, y: Any, task: Task, weight: Array) -
     values: Array = np.full(task.positive.shape, np.nan)
     rows = np.arange(X.shape[0])
     precomputed = Kernel(estimator.kernel).precomputed
-    for training, test in check_cv(estimator.cv, y, classifier=True).split(rows, y):
+    splits = list(check_cv(estimator.cv, y, classifier=True).split(rows, y))
+    for training, test in counted(splits, "folds left out"):
         columns = training if precomputed else slice(None)
         k = None if estimator.k is None else max(1, round(estimator.k * len(training) / len(rows)))
         machines, _ = train(estimator, X[training][:, columns], task.rows(training), weight[training], k)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
@@ -66,7 +67,7 @@ class LeaveOneOutDisplay(Display):
         return cls(leave_one_out(estimator, X, y)).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the figure.
+        """Draw the figure, of the rows that are left out.
 
         Parameters
         ----------
@@ -93,7 +94,9 @@ class LeaveOneOutDisplay(Display):
             own = self.result.y == number
             options = {"s": 14, "alpha": 0.7, "label": str(label), **kwargs}
             ax.scatter(train[own], left_out[own], **options)
-        wrong = self.result.predicted != self.result.y
+        wrong = np.zeros(len(left_out), dtype=bool)
+        rows = self.result.rows
+        wrong[rows] = self.result.predicted[rows] != self.result.y[rows]
         ax.scatter(
             train[wrong], left_out[wrong], s=50, facecolors="none", edgecolors="black", linewidths=0.8,
             label=f"wrong when left out ({int(wrong.sum())})",

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from bayes_svm.decision import Threshold, choose_threshold
 from bayes_svm.plots.display import Display
@@ -98,7 +98,12 @@ class ThresholdDisplay(Display):
         values = _unseen_values(estimator, X)
         if pos_label is not None and pos_label == estimator.classes_[0]:
             values = -values
-        return cls.from_predictions(y, values, objective, pos_label=pos_label, ax=ax, **options)
+        # Rows that are not left out have no values that the threshold may be chosen from.
+        known = np.flatnonzero(~np.isnan(values))
+        if options.get("sample_weight") is not None:
+            options["sample_weight"] = np.asarray(options["sample_weight"])[known]
+        labels = column_or_1d(y)[known]
+        return cls.from_predictions(labels, values[known], objective, pos_label=pos_label, ax=ax, **options)
 
     @classmethod
     def from_predictions(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bayes_svm._core.logistic import cross_entropy
+from bayes_svm._core.logistic import most_probable, posterior_at
 from bayes_svm.probability.link import OFFSET_SCALE
 from bayes_svm.probability.sigmoid import INSEPARABLE, SigmoidLink, constant_sigmoid
 from bayes_svm.utils.dealing import copies_of_weight
@@ -23,9 +21,6 @@ __all__ = [
     "offset_scale",
 ]
 
-# The entries (0, 0), (0, 1) and (1, 1) of a symmetric matrix.
-Symmetric = tuple[float, float, float]
-
 # A sigmoid needs so many members of each class: with two, leaving one out leaves only one to train on.
 LEAST_MEMBERS = 3
 TOO_FEW = (
@@ -34,8 +29,6 @@ TOO_FEW = (
 )
 # Log-odds per standard deviation of the decision values, where these are only to order the points.
 ORDERING = 1e-6
-# Prior standard deviation of the logarithm of the slope.
-LOG_SLOPE_DEVIATION = float(np.log(2.0))
 # Smallest scale of the offset's prior, as a share of OFFSET_SCALE.
 LEAST_SCALE = 1e-3
 # Weight of class imbalance in the scale of the offset's prior: see offset_scale.
@@ -44,17 +37,11 @@ IMBALANCE = 2.0
 TAIL = 0.05
 # Values up to this size are never clipped: where most values are equal, the others are the spread.
 NEVER_CLIPPED = 2.0
-# A slope whose logarithm exceeds this counts as infinite.
-LARGEST_LOG_SLOPE = 300.0
 # Standard deviations from the mean beyond which values count alike.
 FARTHEST = 30.0
-# The line search gives up at this share of a Newton step.
-SHORTEST = 1e-10
-# A fit whose line search gives up has converged if the step promised no more than this of the log posterior.
+# Two fits whose log posteriors differ by no more than this found the same minimum.
 NEGLIGIBLE_GAIN = 1e-6
 EPSILON = float(np.finfo(float).eps)
-# A Hessian whose determinant, relative to the product of its diagonal, is below this is not inverted.
-SINGULAR_HESSIAN = 1e-8
 
 
 def offset_scale(label: Array, alpha: Array, bound: Array, rows_per_column: float) -> float:
@@ -156,9 +143,9 @@ def fit_sigmoid(
     probabilistic outputs for support vector machines", Machine Learning 68, 2007 (the stable evaluation).
     """
     n_positive, n_negative = float(weight[positive].sum()), float(weight[~positive].sum())
-    total = np.where(positive, n_positive, n_negative) + 2 * smoothing
-    target = np.where(positive, n_positive + smoothing, smoothing) / total
-    other = np.where(positive, smoothing, n_negative + smoothing) / total
+    of_positive, of_negative = n_positive + 2 * smoothing, n_negative + 2 * smoothing
+    target = np.where(positive, (n_positive + smoothing) / of_positive, smoothing / of_negative)
+    other = np.where(positive, smoothing / of_positive, (n_negative + smoothing) / of_negative)
     mean, spread = centre_and_spread(values, weight)
     prior = float(np.log(n_positive / n_negative))
     copies = np.where(weight > 0, copies_of_weight(weight), 0.0)
@@ -169,35 +156,39 @@ def fit_sigmoid(
         return constant_sigmoid(prior)
     # With smoothed targets the loss grows with the log-odds: one far value must not decide the slope.
     scaled = np.clip((values - mean) / spread, -FARTHEST, FARTHEST)
-    if (weight * scaled) @ (target - np.average(target, weights=weight)) <= 0.0:
+    if (weight * scaled) @ (target - weight @ target / weight.sum()) <= 0.0:
         warn(INSEPARABLE)
-    centre = mean / spread
-    posterior = _Posterior(scaled, target, other, weight, centre, boundary, scale, float(weight.sum()))
-    fits = [_newton(posterior, prior)]
+    data, centre = (target, other, weight), mean / spread
+    offset_prior = (centre, 0.0, math.inf) if boundary is None else (centre, boundary, scale)
+    fits = [most_probable(scaled, *data, *offset_prior, prior)]
     if boundary is not None:
         # The loss can have two minima. A tight prior has one near its centre: start from there as well,
         # with the offset at f = 0 as the parameter in place of the offset at the mean.
-        at_zero = replace(posterior, values=scaled + centre, centre=0.0)
-        log_slope, at_boundary, ended, _ = _newton(at_zero, boundary)
-        offset = at_boundary + math.exp(log_slope) * centre
-        fits.append((log_slope, offset, ended, posterior.at(log_slope, offset)))
-    least = min(here.loss for *_, here in fits)
+        log_slope, at_boundary, ended, loss = most_probable(
+            scaled + centre, *data, 0.0, boundary, scale, boundary
+        )
+        fits.append((log_slope, at_boundary + math.exp(log_slope) * centre, ended, loss))
     # Rounding must not decide between two that found the same minimum.
-    lowest = [fit for fit in fits if fit[3].loss <= least + NEGLIGIBLE_GAIN]
-    log_slope, offset, ended, here = max(lowest, key=lambda fit: fit[2])
+    least = min(loss for *_, loss in fits)
+    lowest = [fit for fit in fits if fit[3] <= least + NEGLIGIBLE_GAIN]
+    log_slope, offset, ended, _ = max(lowest, key=lambda fit: fit[2])
     if not ended:
         warn("The sigmoid's fit did not converge: raise smoothing.", ConvergenceWarning)
     slope = math.exp(log_slope) / spread
     low, high = float(values[weight > 0].min()), float(values[weight > 0].max())
     known = 1.0 if boundary is None else min(1.0, scale / OFFSET_SCALE)
+    _, *hessian = posterior_at(scaled, *data, *offset_prior, log_slope, offset)
+    first, mixed, second = _inverse(*hessian)
     # From the slope's logarithm, and the offset at the mean, to the scale of the values.
-    back = np.array([[slope, 0.0], [-mean * slope, 1.0]])
-    first, between, second = _inverse(here.expected)
-    covariance = back @ np.array([[first, between], [between, second]]) @ back.T
+    covariance = (
+        slope * slope * first,
+        slope * (mixed - mean * slope * first),
+        second - 2.0 * mean * slope * mixed + (mean * slope) ** 2 * first,
+    )
     return SigmoidLink(
         slope=slope,
         offset=offset - slope * mean,
-        covariance=(float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])),
+        covariance=covariance,
         # The tighter the prior holds the boundary to f = 0, the nearer to it the line goes on.
         low=min(low, known * low),
         high=max(high, known * high),
@@ -238,127 +229,8 @@ def _quantile(values: Array, weight: Array, share: float) -> float:
     return float(values[min(int(place), len(values) - 1)])
 
 
-class _Local(NamedTuple):
-    """Minus the log posterior at one pair of parameters.
-
-    Attributes
-    ----------
-    loss : float
-        Cross-entropy plus the terms of the priors.
-    gradient : tuple of float
-        Its derivatives by the logarithm of the slope and by the offset.
-    hessian : tuple of float
-        Second derivatives where these are safely positive definite, otherwise the expected ones.
-    expected : tuple of float
-        Expected second derivatives of the likelihood, with an upper bound of the prior's: positive definite.
-    """
-
-    loss: float
-    gradient: tuple[float, float]
-    hessian: Symmetric
-    expected: Symmetric
-
-
-@dataclass(frozen=True)
-class _Posterior:
-    """Minus the log posterior of slope and offset, for standardised values.
-
-    Its parameters are the logarithm of the slope, and the offset.
-
-    Parameters
-    ----------
-    values : array of shape (n_samples,)
-        Standardised decision values.
-    target : array of shape (n_samples,)
-        Smoothed target of each value.
-    other : array of shape (n_samples,)
-        ``1 - target``, computed without cancellation.
-    weight : array of shape (n_samples,)
-        How often each value counts.
-    centre : float
-        The decision value 0 is ``-centre`` after standardising.
-    boundary : float or None
-        Expected log-odds at the decision value 0; None for no prior.
-    scale : float
-        Scale of the prior of these log-odds.
-    mass : float
-        Sum of the weights.
-    """
-
-    values: Array
-    target: Array
-    other: Array
-    weight: Array
-    centre: float
-    boundary: float | None
-    scale: float
-    mass: float
-
-    def at(self, log_slope: float, offset: float) -> _Local:
-        """The loss and its derivatives at these parameters; an infinite loss if the slope would overflow."""
-        if log_slope > LARGEST_LOG_SLOPE:
-            return _Local(math.inf, (0.0, 0.0), (1.0, 0.0, 1.0), (1.0, 0.0, 1.0))
-        slope = math.exp(log_slope)
-        entropy, by_slope, by_offset, slope_slope, mixed, offset_offset = cross_entropy(
-            self.values, self.target, self.other, self.weight, slope, offset
-        )
-        # Deviation of the log-odds at the decision value 0 from the boundary, in units of the scale; the
-        # prior's derivative and curvature by it, and its own derivatives by the parameters.
-        deviation = fall = bend = 0.0
-        if self.boundary is not None:
-            deviation = (offset - slope * self.centre - self.boundary) / self.scale
-            bend = 2.0 / (1.0 + deviation * deviation)
-            fall = bend * deviation
-        turn = -slope * self.centre / self.scale, 1.0 / self.scale
-        expected = (
-            slope_slope + 1.0 / LOG_SLOPE_DEVIATION**2 + bend * turn[0] * turn[0],
-            mixed + bend * turn[0] * turn[1],
-            offset_offset + 1e-14 * self.mass + bend * turn[1] * turn[1],
-        )
-        first = expected[0] - fall * fall * turn[0] * turn[0] + by_slope + fall * turn[0]
-        between = expected[1] - fall * fall * turn[0] * turn[1]
-        second = expected[2] - fall * fall * turn[1] * turn[1]
-        safe = first * second - between * between > SINGULAR_HESSIAN * expected[0] * expected[2]
-        prior = 0.5 * (log_slope / LOG_SLOPE_DEVIATION) ** 2 + math.log1p(deviation * deviation)
-        return _Local(
-            entropy + prior,
-            (by_slope + log_slope / LOG_SLOPE_DEVIATION**2 + fall * turn[0], by_offset + fall * turn[1]),
-            (first, between, second) if first > 0.0 and safe else expected,
-            expected,
-        )
-
-
-def _newton(posterior: _Posterior, offset: float) -> tuple[float, float, bool, _Local]:
-    """Minimum by Newton's method from a slope of 1 and the given offset.
-
-    Returns the slope's logarithm, the offset, whether they converged, and what the posterior is there.
-    """
-    log_slope, here = 0.0, posterior.at(0.0, offset)
-    for _ in range(100):
-        by_slope, by_offset = here.gradient
-        first, between, second = _inverse(here.hessian)
-        step = first * by_slope + between * by_offset, between * by_slope + second * by_offset
-        gain = by_slope * step[0] + by_offset * step[1]
-        # Convergence is quadratic: one full step from here leaves nothing but rounding.
-        last, length = gain <= 1e-12 * here.loss, 1.0
-        while length > SHORTEST:
-            there = log_slope - length * step[0], offset - length * step[1]
-            trial = posterior.at(*there)
-            if last or trial.loss <= here.loss:
-                break
-            length /= 2
-        if length <= SHORTEST:
-            # With large weights, rounding of the loss hides smaller gains.
-            return log_slope, offset, gain <= NEGLIGIBLE_GAIN, here
-        (log_slope, offset), here = there, trial
-        if last:
-            return log_slope, offset, True, here
-    return log_slope, offset, False, here
-
-
-def _inverse(hessian: Symmetric) -> Symmetric:
+def _inverse(first: float, mixed: float, second: float) -> tuple[float, float, float]:
     """Inverse of a positive definite matrix, finite even if rounding makes it singular."""
-    first, mixed, second = hessian
     shear = mixed / first
     rest = max(second - mixed * shear, EPSILON * second)
     return 1.0 / first + shear * shear / rest, -shear / rest, 1.0 / rest

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh, eigvalsh
 
+from bayes_svm.utils.interrupts import aside
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array
 
@@ -14,6 +15,8 @@ __all__ = ["INDEFINITE", "Eigensystem", "is_definite"]
 
 # A negative eigenvalue larger than this share of the largest one is more than rounding.
 INDEFINITE = 1e-8
+# Up to so many points SciPy is called directly; it holds the interpreter while it works.
+SMALL = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +75,13 @@ class Eigensystem:
             If the matrices do not fit.
         """
         require_bytes(
-            3 * gram.nbytes, f"The eigensystem of {len(gram)} points", "Raise C, or fit on fewer points."
+            5 * gram.nbytes, f"The eigensystem of {len(gram)} points", "Raise C, or fit on fewer points."
         )
         # LAPACK refuses an empty matrix, which occurs if no point is near the margin.
         if len(gram) == 0:
             return cls(np.empty(0), np.empty((0, 0)), lam, 0.0)
         root = np.sqrt(curvature)
-        values, vectors = eigh(root[:, None] * gram * root, check_finite=False)
+        values, vectors = _eigh(root[:, None] * gram * root)
         rounding = len(values) * np.finfo(float).eps * max(float(values[-1]), 0.0)
         kept = np.flatnonzero(values > max(tolerance * lam, rounding))[::-1]
         dropped = float(values[: len(values) - len(kept)].max(initial=0.0))
@@ -115,7 +118,16 @@ class Eigensystem:
         return np.asarray(variance)
 
 
+def _eigh(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors of a symmetric matrix."""
+    if len(matrix) <= SMALL:
+        values, vectors = eigh(matrix, check_finite=False)
+    else:
+        values, vectors = aside(np.linalg.eigh, matrix)
+    return values, vectors
+
+
 def is_definite(gram: Array) -> bool:
     """Whether a kernel matrix is positive semi-definite up to rounding."""
-    values = eigvalsh(gram, check_finite=False)
+    values = eigvalsh(gram, check_finite=False) if len(gram) <= SMALL else aside(np.linalg.eigvalsh, gram)
     return bool(values[0] >= -INDEFINITE * values[-1])

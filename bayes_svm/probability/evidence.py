@@ -16,6 +16,7 @@ from bayes_svm.dual.solution import DualSolution, warn_if_inexact
 from bayes_svm.probability.curvature import curvature_slope
 from bayes_svm.probability.eigensystem import Eigensystem, is_definite
 from bayes_svm.probability.posterior import posterior_of
+from bayes_svm.utils.interrupts import slices
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
@@ -221,7 +222,9 @@ class _Determinant:
         # Half the derivatives with respect to the kernel values and to the decision values.
         spanned = system.directions * np.sqrt(system.values)
         shares = system.values / (lam + system.values)
-        self._by_kernel = (spanned * shares) @ spanned.T / (-2.0 * lam)
+        self._by_kernel = np.empty((size, size))
+        for first, last in slices(size, size * len(shares) // 8):
+            self._by_kernel[first:last] = (spanned[first:last] * shares) @ spanned.T / (-2.0 * lam)
         self._by_kernel[np.diag_indices(size)] += curvature / (2.0 * lam)
         label, bound = problem.label[self.points], problem.bound[self.points]
         slope = bound / C * curvature_slope(label * solution.values[self.points]) * label

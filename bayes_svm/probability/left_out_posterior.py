@@ -12,7 +12,6 @@ from scipy.linalg import eigh
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem
-from bayes_svm.dual.solution import DualSolution
 from bayes_svm.probability.posterior import Posterior, information_from, posterior_of
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.threads import one_blas_thread
@@ -123,8 +122,8 @@ def _without(covariance: Array, leaving: Indices, root: Array) -> Array:
 
 def information_across(
     machine: Machine,
-    solution: DualSolution,
-    C: float,
+    problem: DualProblem,
+    posterior: Posterior,
     *,
     half: Indices,
     row: Indices,
@@ -141,10 +140,10 @@ def information_across(
     ----------
     machine : Machine
         Training data and kernel.
-    solution : DualSolution
-        Solution of one of the machine's problems.
-    C : float
-        Penalty of the slack, ``1 / lambda``.
+    problem : DualProblem
+        One of the machine's problems.
+    posterior : Posterior
+        Posterior at the solution of that problem.
     half : array of shape (n_parts,)
         Half that each part is in, 0 or 1.
     row : array of shape (n_parts,)
@@ -152,34 +151,30 @@ def information_across(
     counted : array of shape (n_parts,)
         How much of the row's upper bound is in the half.
     max_rows : int
-        Largest number of points of each half's posterior: see
-        :func:`~bayes_svm.probability.posterior.posterior_of`.
+        Largest number of points of each half's posterior: see :meth:`Posterior.sketch`.
 
     Returns
     -------
     array of shape (n_parts,), or None
         Information about the row of each part; None for a kernel that is not positive semi-definite.
     """
-    problem = solution.problem
     point, found = problem.group[row], np.empty(len(row))
     present = point >= 0  # a row of weight 0 is no point of the problem
     for one in (0, 1):
         own, other = np.flatnonzero((half == one) & present), np.flatnonzero((half != one) & present)
         unweighted = np.flatnonzero((half != one) & ~present)
-        bound: Array = np.bincount(point[own], weights=counted[own], minlength=len(problem.label)).astype(
-            float
-        )
-        posterior = posterior_of(machine, solution, C, max_rows=max_rows, bound=bound)
-        if not posterior.definite:
+        share = np.bincount(point[own], weights=counted[own], minlength=len(problem.label)) / problem.bound
+        part = posterior.sharing(share[posterior.points]).sketch(machine, max_rows)
+        if not part.definite:
             return None
-        factor = posterior.factor_of(problem.gram.block(posterior.points, posterior.points))
-        step = max(1, BLOCK_BYTES // (8 * max(1, len(posterior.points))))
+        factor = part.factor_of(problem.gram.block(part.points, part.points))
+        step = max(1, BLOCK_BYTES // (8 * max(1, len(part.points))))
         for start in range(0, len(other), step):
-            part = other[start : start + step]
-            explained = posterior.explained(problem.gram.block(posterior.points, point[part]).T, factor)
-            found[part] = information_from(explained, problem.gram.diagonal[point[part]], posterior.lam)
+            some = other[start : start + step]
+            explained = part.explained(problem.gram.block(part.points, point[some]).T, factor)
+            found[some] = information_from(explained, problem.gram.diagonal[point[some]], part.lam)
         if len(unweighted):
-            found[unweighted] = posterior.information(machine.X[row[unweighted]])
+            found[unweighted] = part.information(machine.X[row[unweighted]])
     return found
 
 

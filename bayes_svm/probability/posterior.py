@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, eigh, lapack, qr
+from scipy.linalg import eigh, qr
 
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution
@@ -15,6 +15,7 @@ from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.curvature import SHARPNESS, hinge_curvature
 from bayes_svm.probability.eigensystem import INDEFINITE, Eigensystem, is_definite
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.triangular import cholesky, half_solved
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Posterior", "information_from", "posterior_of"]
@@ -71,14 +72,14 @@ class Posterior:
         return self.factor_of(self.kernel(self.rows, self.rows))
 
     def factor_of(self, gram: Array) -> Array:
-        """The same, given ``K_aa``; what is above the diagonal is meaningless."""
+        """The same, given ``K_aa``."""
         root = np.sqrt(self.curvature)
         scaled = gram.T * root  # in the order of LAPACK
         scaled *= root[:, None]
         scaled.flat[:: len(root) + 1] += self.lam
-        factor, info = lapack.dpotrf(scaled, lower=1, clean=0)
+        factor, info = cholesky(scaled)
         if info == 0:
-            return np.asarray(factor)
+            return factor
         # Lambda is smaller than the rounding errors of D K D. The exact eigenvalues are at least lambda.
         values, vectors = eigh(scaled, check_finite=False)
         if values[0] < -INDEFINITE * values[-1]:
@@ -114,12 +115,22 @@ class Posterior:
             return self
         order = np.argsort(machine.content_rank[machine.row_of[self.numbers]], kind="stable")
         kept = np.sort(order[np.linspace(0, len(order) - 1, most).round().astype(np.intp)])
+        return self._of(kept, self.curvature[kept])
+
+    def sharing(self, share: Array) -> Posterior:
+        """The posterior if this share of each active point's curvature counts."""
+        curvature = self.curvature * share
+        kept = np.flatnonzero(curvature > NEGLIGIBLE_CURVATURE * curvature.max(initial=0.0))
+        return self._of(kept, curvature[kept])
+
+    def _of(self, kept: Indices, curvature: Array) -> Posterior:
+        """The posterior of some of the active points."""
         return replace(
             self,
             rows=self.rows if self.kernel.precomputed else self.rows[kept],
             points=self.points[kept],
             numbers=self.numbers[kept],
-            curvature=self.curvature[kept],
+            curvature=curvature,
         )
 
     def explained(self, cross: Array, factor: Array | None = None) -> Array:
@@ -153,10 +164,7 @@ class Posterior:
             return np.zeros((0, len(cross)))
         factor = self._factor if factor is None else factor
         scaled = np.sqrt(self.curvature)[:, None] * cross.T
-        # BLAS works on columns; if the rows are contiguous, it gets the transposed system, not a copy.
-        if scaled.flags.f_contiguous:
-            return np.asarray(blas.dtrsm(1.0, factor, scaled, lower=1, overwrite_b=1))
-        return np.asarray(blas.dtrsm(1.0, factor, scaled.T, side=1, lower=1, trans_a=1, overwrite_b=1)).T
+        return half_solved(factor, scaled)
 
     def variance(self, X: Any, diagonal: Array | None = None) -> Array:
         """Posterior variance of the decision value at each row of X, computed in blocks of bounded memory.
@@ -275,7 +283,6 @@ def posterior_of(
     smoothing: str = "swish",
     sharpness: float = SHARPNESS,
     max_rows: int | None = None,
-    bound: Array | None = None,
 ) -> Posterior:
     """Posterior of the weight vector at a solution, from the points whose curvature is not negligible.
 
@@ -293,8 +300,6 @@ def posterior_of(
         How sharply: see there.
     max_rows : int, optional
         Largest number of active points: see :meth:`Posterior.sketch`.
-    bound : array of shape (n_points,), optional
-        Part of each point's upper bound that counts; all of it by default.
 
     Returns
     -------
@@ -302,8 +307,7 @@ def posterior_of(
         The posterior, of lambda and the active points.
     """
     problem = solution.problem
-    bound = problem.bound if bound is None else bound
-    curvature = bound / C * hinge_curvature(problem.label * solution.values, smoothing, sharpness)
+    curvature = problem.bound / C * hinge_curvature(problem.label * solution.values, smoothing, sharpness)
     active = np.flatnonzero(curvature > NEGLIGIBLE_CURVATURE * curvature.max())
     numbers = problem.first_row[active]
     whole = Posterior(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
+
+from bayes_svm.utils.progress import shown, step
 
 from .errors import InputError
 from .text import one_line
@@ -19,8 +19,6 @@ __all__ = ["main"]
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 DATA_HELP = "CSV with a header, UTF-8, may be gzipped"
 TARGET_HELP = "the column with the classes"
-# Number of steps of a report: reading, the four steps of `make_report`, and writing.
-STEPS = 6
 
 
 class _Parser(argparse.ArgumentParser):
@@ -177,12 +175,10 @@ def _loo(arguments: argparse.Namespace) -> int:
     check_partial(output, arguments.resume)
     settings = _settings(arguments)
     try:
-        with _bar() as show:
-            show("reading the table", 0, 1)
-            table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
-            summary = write_loo(
-                table, settings, output, version=_version(), n_jobs=arguments.n_jobs, show=show
-            )
+        with shown(sys.stderr.isatty()):
+            with step("reading the table"):
+                table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
+            summary = write_loo(table, settings, output, version=_version(), n_jobs=arguments.n_jobs)
     except KeyboardInterrupt:
         if not partial_of(output).exists():
             raise
@@ -205,12 +201,12 @@ def _report(arguments: argparse.Namespace) -> int:
     _check_output(output, arguments.data)
     if form == "html":
         render.check_html()
-    with _progress(STEPS) as step:
-        step("reading the table")
-        if arguments.data is None:
-            table = data.breast_cancer_table()
-        else:
-            table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
+    with shown(sys.stderr.isatty()):
+        with step("reading the table"):
+            if arguments.data is None:
+                table = data.breast_cancer_table()
+            else:
+                table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
         from .aims import Aims
         from .content import make_report
 
@@ -220,13 +216,12 @@ def _report(arguments: argparse.Namespace) -> int:
             cost=arguments.cost,
             max_risk=arguments.max_risk,
         )
-        report = make_report(table, _settings(arguments, aims=aims), step)
-        step("writing the report")
-        page = render.to_json(report) if form == "json" else render.to_html(report, _version())
-        try:
-            output.write_text(page, encoding="utf-8")
-        except OSError as err:
-            raise _not_written(output, err.strerror) from None
+        report = make_report(table, _settings(arguments, aims=aims))
+    page = render.to_json(report) if form == "json" else render.to_html(report, _version())
+    try:
+        output.write_text(page, encoding="utf-8")
+    except OSError as err:
+        raise _not_written(output, err.strerror) from None
     _say(render.to_text(report) + f"Written: {output}\n", sys.stdout)
     return 0
 
@@ -272,40 +267,6 @@ def _same_file(one: str | Path, other: str | Path) -> bool:
     except OSError:
         # One of them does not exist.
         return False
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function that is called with the name of each step before it starts."""
-    with _bar() as show:
-        done = itertools.count()
-        yield lambda name: show(name, next(done), total)
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a function that shows the next step, and how much is done of how much; on a terminal only."""
-    tqdm = _tqdm() if sys.stderr.isatty() else None
-    if tqdm is None:
-        yield lambda name, done, total: None
-        return
-    form = "{percentage:3.0f}%|{bar:20}| {desc}"
-    with tqdm(total=1, file=sys.stderr, leave=False, bar_format=form) as bar:
-
-        def show(name: str, done: int, total: int) -> None:
-            bar.n, bar.total = done, total
-            bar.set_description_str(name)
-
-        yield show
-
-
-def _tqdm() -> Any:
-    try:
-        from tqdm import tqdm
-    except ModuleNotFoundError:
-        # Only the progress bar needs tqdm, and the command works without it.
-        return None
-    return tqdm
 
 
 def _jobs(text: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -20,6 +20,7 @@ from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
 from bayes_svm.metrics.confusion import MEASURES, Confusion
 from bayes_svm.metrics.intervals import proportion_interval
+from bayes_svm.utils.progress import step
 
 from . import measures
 from .aims import check_aims, decision_for, rejection_for
@@ -48,7 +49,7 @@ N_SURPRISING = 10
 N_VALUES = 4
 
 
-def make_report(table: Table, settings: Settings, step: Callable[[str], None] = lambda name: None) -> Report:
+def make_report(table: Table, settings: Settings) -> Report:
     """Fit `BayesSVC` to the table, and compute the report from that one fit.
 
     Parameters
@@ -57,8 +58,6 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
         The data.
     settings : Settings
         What the user chose.
-    step : callable
-        Called with the name of each step before it starts, for a progress bar.
 
     Returns
     -------
@@ -74,15 +73,13 @@ def make_report(table: Table, settings: Settings, step: Callable[[str], None] = 
     check_aims(settings.aims, len(np.unique(table.labels)))
     notes = list(table.notes)
     with as_notes(notes), memory_advice(len(table.labels)):
-        step("preparing the columns")
         features = features_of(table, settings)
-        step("fitting and leaving rows out")
         started = time.perf_counter()
-        clf = _fitted(features, table.labels, settings)
+        with step("fitting"):
+            clf = _fitted(features, table.labels, settings)
         seconds = time.perf_counter() - started
-        step("estimating the error")
-        papers = _papers(clf, features, table.labels, notes)
-    step("reading the probabilities")
+        with step("estimating the error"):
+            papers = _papers(clf, features, table.labels, notes)
     labels, classes, left_out = table.labels, np.asarray(clf.classes_), clf.left_out_
     probability = np.asarray(clf.left_out_proba_)
     names, binary = [str(label) for label in classes], len(classes) == 2
@@ -163,7 +160,7 @@ def features_of(table: Table, settings: Settings) -> np.ndarray:
 
 
 def _fitted(features: np.ndarray, labels: np.ndarray, settings: Settings) -> Any:
-    clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma)
+    clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma, leave_out_size=None)
     with refusals():
         return clf.fit(features, labels)
 

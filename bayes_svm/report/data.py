@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_svm.utils.memory import ALWAYS_THERE, available_bytes, require_bytes
+
 from .errors import InputError
 from .text import one_line, shortened
 
@@ -28,6 +30,11 @@ MAX_CLASSES = 50
 HUGE = 1e150
 # A text column with more distinct values than this is more often an identifier than a category.
 MANY_CATEGORIES = 50
+# A file is read in parts of so many bytes.
+PART = 2**22
+# Memory that a table takes at least, in bytes: for each byte of its text, while that is read; for each of
+# its cells, in the table and in the features; and for each row, of which a fit has some dozens of numbers.
+BYTE, CELL, ROW = 4, 24, 500
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,7 @@ def read_table(path: str | Path, target: str, *, impute: bool = False) -> Table:
     """
     needs("pandas")
     path = Path(path)
-    frame = _parse(_text(path), path.name)
+    frame = _parse(_raw(path), path.name)
     if target not in frame.columns:
         raise InputError(_no_such_column(target, list(frame.columns), path.name))
     labels = _labels(frame[target], target)
@@ -145,6 +152,11 @@ def feature_transformer(frame: pd.DataFrame, *, impute: bool = False) -> Any:
     -------
     ColumnTransformer
         The transformer.
+
+    Raises
+    ------
+    MemoryError
+        If the matrix does not fit into memory.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
@@ -153,6 +165,13 @@ def feature_transformer(frame: pd.DataFrame, *, impute: bool = False) -> Any:
 
     numeric = _numeric_columns(frame)
     categorical = [name for name in frame.columns if name not in set(numeric)]
+    width = len(numeric) + sum(frame[name].nunique() for name in categorical)
+    require_bytes(
+        # The columns of numbers and of texts, and the matrix of both.
+        16 * len(frame) * width,
+        f"A table of {len(frame):,} rows and {width:,} columns, one for each value of a column of text,",
+        "Remove columns of names or identifiers, or rows.",
+    )
     scale = [("scale", StandardScaler())]
     encode = [("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False))]
     if impute:
@@ -163,18 +182,20 @@ def feature_transformer(frame: pd.DataFrame, *, impute: bool = False) -> Any:
     )
 
 
-def _text(path: Path) -> str:
-    """Return the file's text. A gzip file, which its first two bytes show, is unpacked."""
+def _raw(path: Path) -> bytes:
+    """Return the file's content, checked. A gzip file, which its first two bytes show, is unpacked."""
     try:
-        raw = path.read_bytes()
-        if raw[:2] == b"\x1f\x8b":
-            raw = gzip.decompress(raw)
+        with path.open("rb") as file:
+            packed = file.peek(2)[:2] == b"\x1f\x8b"
+            raw = _read(gzip.GzipFile(fileobj=file) if packed else file, path.name)
     except FileNotFoundError:
         raise InputError(f"no such file: {str(path)!r}; check the path") from None
     except IsADirectoryError:
         raise InputError(f"{str(path)!r} is a directory; give a CSV file") from None
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise InputError(f"{path.name!r} is a damaged gzip file; compress the CSV again") from None
+    except InputError:
+        raise
     except (OSError, ValueError) as err:
         raise InputError(f"cannot read {str(path)!r}: {getattr(err, 'strerror', None) or err}") from None
     if b"\0" in raw:
@@ -186,25 +207,44 @@ def _text(path: Path) -> str:
         raise InputError(
             f"{path.name!r} is not UTF-8 (the first invalid byte is in line {line}); save it as a UTF-8 CSV"
         ) from None
-    if not text.strip():
+    if not text or text.isspace():
         raise InputError(f"{path.name!r} is empty; give a CSV file with a header and rows")
-    return text
+    return raw
 
 
-def _parse(text: str, name: str) -> pd.DataFrame:
+def _read(file: io.BufferedIOBase, name: str) -> bytes:
+    """Read a stream, unless a table of its size does not fit into memory: it may unpack to anything."""
+    available, needed, rows = available_bytes(), 0, 0
+    limit = None if available is None else max(available, ALWAYS_THERE)
+    parts: list[bytes] = []
+    while part := file.read(PART):
+        parts.append(part)
+        lines = part.count(b"\n")
+        needed += BYTE * len(part) + CELL * (part.count(b",") + lines) + ROW * lines
+        rows += lines
+        if limit is not None and needed > limit:
+            fit = rows * limit // needed
+            raise InputError(
+                f"{name!r} is too large for the {limit / 2**30:.1f} GiB of memory that are free, of which it "
+                f"needs more than {needed // max(rows, 1):,} bytes for each row: "
+                + (f"give a sample of at most {fit:,} rows" if fit else "give fewer columns")
+            )
+    return b"".join(parts)
+
+
+def _parse(raw: bytes, name: str) -> pd.DataFrame:
     """Parse CSV text. No row may have more cells than the header, and no two columns the same name."""
     import pandas as pd
 
     try:
-        header = pd.read_csv(io.StringIO(text), header=None, nrows=1, dtype=str, keep_default_na=False).iloc[
-            0
-        ]
+        first = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
+        header = pd.read_csv(io.BytesIO(raw), encoding="utf-8-sig", **first).iloc[0]
         with warnings.catch_warnings():
             # A column of mixed types is turned into text later.
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)
             # Without index_col=False, rows longer than the header would silently shift the columns.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(io.StringIO(text), index_col=False)
+            frame = pd.read_csv(io.BytesIO(raw), encoding="utf-8-sig", index_col=False)
     except pd.errors.ParserWarning:
         raise InputError(f"{name!r} has rows with more cells than its header; fix the header line") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as err:

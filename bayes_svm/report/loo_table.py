@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +62,6 @@ def write_loo(
     *,
     version: str,
     n_jobs: int | None = None,
-    show: Callable[[str, int, int], None] = lambda name, done, total: None,
 ) -> str:
     """Leave out every row, one stratum at a time, and write the CSV file.
 
@@ -82,8 +80,6 @@ def write_loo(
         Version of the package. The partial file must be from the same version.
     n_jobs : int, optional
         Number of threads.
-    show : callable
-        Called with the name of the next step, the number of values known and the number of all.
 
     Returns
     -------
@@ -101,12 +97,12 @@ def write_loo(
         features = features_of(table, settings)
         fingerprint = _fingerprint(features, table.labels, settings, version)
 
-        def open_store(shape: tuple[int, int]) -> _Shown:
-            found = Partial(partial_of(output), fingerprint, shape)
-            show("fitting", found.n_known, found.values.size)
-            return _Shown(found, show)
+        def open_store(shape: tuple[int, int]) -> Partial:
+            return Partial(partial_of(output), fingerprint, shape)
 
-        clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma, n_jobs=n_jobs)
+        clf = BayesSVC(
+            C=settings.C, kernel=settings.kernel, gamma=settings.gamma, leave_out_size=None, n_jobs=n_jobs
+        )
         fit_resumably(clf, features, table.labels, open_store)
         text = _csv(clf, table.labels)
     with keeps_values(output):
@@ -122,22 +118,6 @@ def _fingerprint(features: np.ndarray, labels: np.ndarray, settings: Settings, v
     digest = hashlib.sha256(np.ascontiguousarray(features).tobytes())
     digest.update(json.dumps([labels.tolist(), list(features.shape), repr(settings), version]).encode())
     return digest.hexdigest()
-
-
-class _Shown:
-    """Finished values in the partial file, and on the progress bar."""
-
-    def __init__(self, found: Partial, show: Callable[[str, int, int], None]) -> None:
-        self.found, self.show = found, show
-        self.values, self.status = found.values, found.status
-
-    def missing(self, k: int) -> np.ndarray:
-        self.show("leaving rows out", self.found.n_known, self.found.values.size)
-        return self.found.missing(k)
-
-    def add(self, k: int, parts: np.ndarray, values: np.ndarray, status: np.ndarray) -> None:
-        self.found.add(k, parts, values, status)
-        self.show("leaving rows out", self.found.n_known, self.found.values.size)
 
 
 def _csv(clf: Any, labels: np.ndarray) -> str:

@@ -55,11 +55,6 @@ class Partial:
         with keeps_values(path):
             self._load()
 
-    @property
-    def n_known(self) -> int:
-        """Number of values that are known so far."""
-        return int(np.count_nonzero(self.status != ""))
-
     def missing(self, problem: int) -> Indices:
         """The parts whose values for a problem are not known yet.
 

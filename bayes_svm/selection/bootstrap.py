@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import ArrayLike, NDArray
 
 from bayes_svm.selection.resampling import Found, Task, predictions
+from bayes_svm.utils.parallel import run_each
 from bayes_svm.utils.types import Indices, Mask
 
 __all__ = ["Resamples", "bias_corrected", "no_information_rate", "plus_632", "resample"]
@@ -41,9 +42,8 @@ def resample(task: Task) -> Resamples:
     """Train the classifier on all rows and on every resample, and test it on all rows."""
     random, rows = np.random.RandomState(task.seed), np.arange(len(task.y))
     drawn = [_draw(task.y, random) for _ in range(task.n_bootstrap)]
-    predicted, *others = Parallel(n_jobs=task.n_jobs, verbose=task.verbose)(
-        delayed(predictions)(task.estimator, task.X, task.y, sample) for sample in [rows, *drawn]
-    )
+    calls = [delayed(predictions)(task.estimator, task.X, task.y, sample) for sample in [rows, *drawn]]
+    predicted, *others = run_each(task.n_jobs, calls, "resamples")
     return Resamples(
         predicted=predicted,
         counts=np.array([np.bincount(sample, minlength=len(rows)) for sample in drawn]),

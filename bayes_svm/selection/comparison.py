@@ -19,6 +19,7 @@ from bayes_svm.selection.bootstrap import Resamples, bias_corrected, plus_632, r
 from bayes_svm.selection.resampling import Found, Task, hold_out, k_fold, left_out, training
 from bayes_svm.utils.checks import checked_labels
 from bayes_svm.utils.metaestimators import check_instance, check_jobs
+from bayes_svm.utils.progress import counted, shown
 from bayes_svm.utils.types import Array
 
 __all__ = ["METHODS", "Estimate", "EstimateComparison", "compare_estimators"]
@@ -172,7 +173,7 @@ def compare_estimators(
     n_jobs : int, optional
         Number of jobs of joblib. The result does not depend on it.
     verbose : int, default=0
-        Verbosity of joblib's progress messages.
+        1 shows the progress on stderr, if it takes more than two seconds.
 
     Returns
     -------
@@ -250,11 +251,12 @@ def compare_estimators(
         confidence=confidence,
         seed=int(check_random_state(random_state).randint(2**31 - 1)),
         n_jobs=n_jobs,
-        verbose=verbose,
     )
-    estimates = [
-        _estimate(task, method, found, seconds, interval) for method, found, seconds in _run(task, methods)
-    ]
+    with shown(verbose > 0):
+        estimates = [
+            _estimate(task, method, found, seconds, interval)
+            for method, found, seconds in _run(task, methods)
+        ]
     measure = "error" if scoring is None else scoring if isinstance(scoring, str) else "score"
     return EstimateComparison(tuple(estimates), measure, confidence)
 
@@ -262,7 +264,7 @@ def compare_estimators(
 def _run(task: Task, methods: Sequence[str]) -> Iterator[tuple[str, Found, float]]:
     """Name, findings and wall time of each method; the bootstraps share their resamples."""
     resamples = None
-    for method in methods:
+    for method in counted(methods, "methods"):
         started = time.perf_counter()
         try:
             if method in OVER_SPLITS:

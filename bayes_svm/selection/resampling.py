@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import LeaveOneOut as LeaveOneOutSplits
@@ -19,6 +19,7 @@ from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.metrics.bounds import hoeffding_bound, hold_out_deviation, leave_one_out_deviation
 from bayes_svm.selection.bounds import training_bound
 from bayes_svm.utils.metaestimators import fitted_on_rows, rows_for
+from bayes_svm.utils.parallel import run_each
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Found", "Task", "hold_out", "k_fold", "left_out", "predictions", "training"]
@@ -50,8 +51,6 @@ class Task:
         Seed of the hold-out split and the resamples.
     n_jobs : int or None
         Jobs of joblib.
-    verbose : int
-        Verbosity of joblib.
     """
 
     estimator: Any
@@ -64,7 +63,6 @@ class Task:
     confidence: float
     seed: int
     n_jobs: int | None
-    verbose: int
 
 
 class Found(NamedTuple):
@@ -118,12 +116,11 @@ def _train_and_test(
 
 
 def _over_splits(task: Task, splits: list[tuple[Indices, Indices]], how: str) -> Found:
-    results = np.array(
-        Parallel(n_jobs=task.n_jobs, verbose=task.verbose)(
-            delayed(_train_and_test)(task.estimator, task.X, task.y, task.scorer, train, test)
-            for train, test in splits
-        )
-    )
+    calls = [
+        delayed(_train_and_test)(task.estimator, task.X, task.y, task.scorer, train, test)
+        for train, test in splits
+    ]
+    results = np.array(run_each(task.n_jobs, calls, "splits"))
     n_tests = sum(len(test) for _, test in splits)
     n = len(np.unique(np.concatenate([test for _, test in splits])))
     value = results.sum() / n_tests if task.scorer is None else results.mean()
@@ -165,7 +162,7 @@ def left_out(task: Task) -> Found:
         found = leave_one_out(clone(task.estimator), task.X, task.y, n_jobs=task.n_jobs)
     elif isinstance(task.estimator, BayesSVC):
         # It predicts by its probabilities, not by the sign of the decision value.
-        model = clone(task.estimator).set_params(leave_out="rows", n_jobs=task.n_jobs)
+        model = clone(task.estimator).set_params(leave_out="rows", leave_out_size=None, n_jobs=task.n_jobs)
         found = model.fit(task.X, task.y).left_out_
     elif task.scorer is not None:
         raise ValueError("A single row has no score: with scoring, leave_one_out needs an SVC or a BayesSVC.")

@@ -23,6 +23,7 @@ from bayes_svm.selection.told import crossed_proba, first_best, told_of_choice, 
 from bayes_svm.selection.trials import Data, Parameters, Trial, last_step, try_same_kernel
 from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.metaestimators import check_instance, decided
+from bayes_svm.utils.progress import shown
 from bayes_svm.utils.scikit_learn import HasMethods, Interval, StrOptions, fit_context
 
 __all__ = ["BayesSVCSearch"]
@@ -49,7 +50,8 @@ class BayesSVCSearch(SearchPredictions, ClassifierMixin, MetaEstimatorMixin, Bas
     Parameters
     ----------
     estimator : BayesSVC, or a Pipeline that ends in one
-        The estimator whose parameters are chosen. It is cloned, never fitted itself.
+        The estimator whose parameters are chosen. It is cloned, never fitted itself. All rows are left out,
+        whatever its ``leave_out_size``.
     param_grid : dict or list of dict, optional
         Values to try, as in :class:`sklearn.model_selection.GridSearchCV`.
     param_space : dict, optional
@@ -81,7 +83,7 @@ class BayesSVCSearch(SearchPredictions, ClassifierMixin, MetaEstimatorMixin, Bas
     n_jobs : int, default=None
         Number of jobs of joblib over the kernels of a grid. The result does not depend on it.
     verbose : int, default=0
-        1 prints every setting and its score to stderr.
+        1 prints every setting and its score to stderr, and shows the progress after two seconds.
 
     Attributes
     ----------
@@ -233,20 +235,24 @@ class BayesSVCSearch(SearchPredictions, ClassifierMixin, MetaEstimatorMixin, Bas
                 "combine='stack' mixes the models of a grid: give param_grid, or combine='best'."
             )
         data = Data(X, y, sample_weight, groups)
+        with shown(self.verbose > 0):
+            trials = self._trials(data)
+            self._store(trials)
+            if self.refit:
+                self._keep(trials, data)
+        return self
+
+    def _trials(self, data: Data) -> list[Trial]:
+        """The settings tried."""
         if self.param_space is not None:
             space = Space(self.estimator, self.param_space)
             how = self.criterion, self.max_evaluations, self.verbose
-            trials = over_space(self.estimator, space, data, *how)
-        else:
-            settings = list(ParameterGrid(self.param_grid))
-            if not settings:
-                raise ValueError("param_grid is empty: give at least one setting.")
-            options = self.criterion, self.prefilter, self.n_jobs, self.verbose
-            trials = over_grid(self.estimator, settings, data, *options)
-        self._store(trials)
-        if self.refit:
-            self._keep(trials, data)
-        return self
+            return over_space(self.estimator, space, data, *how)
+        settings = list(ParameterGrid(self.param_grid))
+        if not settings:
+            raise ValueError("param_grid is empty: give at least one setting.")
+        options = self.criterion, self.prefilter, self.n_jobs, self.verbose
+        return over_grid(self.estimator, settings, data, *options)
 
     def _store(self, trials: list[Trial]) -> None:
         """Set ``cv_results_`` and the ``best_`` attributes."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from scipy.optimize import minimize
 
 from bayes_svm.selection.criteria import CRITERIA
@@ -19,10 +19,12 @@ from bayes_svm.selection.trials import (
     by_kernel,
     class_similarity_of,
     prefix_of,
-    say,
+    tell,
     try_one,
     try_same_kernel,
 )
+from bayes_svm.utils.parallel import run_each
+from bayes_svm.utils.progress import step
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array
 
@@ -69,12 +71,13 @@ def over_grid(
         similarity = [class_similarity_of(estimator, settings[group[0]], data) for group in groups]
         kept = np.argsort(similarity, kind="stable")[: math.ceil(prefilter * len(groups))]
         groups = [groups[k] for k in np.sort(kept)]
+    calls = [
+        delayed(try_same_kernel)(estimator, [settings[k] for k in group], data, criterion, bool(verbose))
+        for group in groups
+    ]
     # A trial limits only the fit of the BayesSVC. Here the steps before it are limited too.
     with one_blas_thread():
-        parts = Parallel(n_jobs=n_jobs)(
-            delayed(try_same_kernel)(estimator, [settings[k] for k in group], data, criterion, bool(verbose))
-            for group in groups
-        )
+        parts = run_each(n_jobs, calls, "kernels")
     for group, part in zip(groups, parts, strict=True):
         for k, trial in zip(group, part, strict=True):
             trials[k] = trial
@@ -120,12 +123,13 @@ def over_space(
             raise _EnoughError
         trial, gradient = try_one(estimator, space.parameters(point), data, criterion)
         trials.append(trial)
+        at.advance(len(trials))
         if verbose:
-            say(trial, criterion)
+            tell(trial, criterion)
         return -trial.score if gradient is None else (-trial.score, -space.gradient(gradient))
 
     climbs = CRITERIA[criterion].gradient is not None
-    with suppress(_EnoughError):
+    with suppress(_EnoughError), step("at most, settings", max_evaluations) as at:
         minimize(
             loss,
             space.start,

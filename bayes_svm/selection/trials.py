@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Mapping
@@ -16,10 +15,12 @@ from sklearn.pipeline import Pipeline
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.dual.machine import Machine
-from bayes_svm.leave_one_out.cases import Leaving, strata, strata_of_groups, what_leaves
+from bayes_svm.leave_one_out.cases import strata, strata_of_groups, what_leaves
 from bayes_svm.leave_one_out.folds import group_numbers
+from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.probability.link import LinkData
 from bayes_svm.selection.criteria import CRITERIA, similarity
+from bayes_svm.utils.progress import counted, say
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
@@ -33,7 +34,7 @@ __all__ = [
     "class_similarity_of",
     "last_step",
     "prefix_of",
-    "say",
+    "tell",
     "try_one",
     "try_same_kernel",
 ]
@@ -211,8 +212,11 @@ def try_same_kernel(
     how = CRITERIA[criterion]
     X, y, sample_weight, groups = data
     trials: list[Trial] = []
-    machine, starts, before, left_out = None, None, None, None
-    for setting in settings:
+    machine, before, left_out = None, None, None
+    # The optimum before, and its C.
+    starts: list[Array] | None = None
+    C = 1.0
+    for setting in counted(settings, "values of C"):
         started = time.perf_counter()
         whole = _with(estimator, setting)
         model = last_step(whole)
@@ -226,7 +230,9 @@ def try_same_kernel(
             machine = model._machine(X, y, sample_weight, like=machine)
             numbers = group_numbers(groups, len(machine.y))
             leaving = what_leaves(machine, model.leave_out, y, numbers)
-            link_data = model._fit(machine, leaving, numbers, starts)
+            # What is at its bound for one C mostly is for the next.
+            scaled = None if starts is None else [beta * (model.C / C) for beta in starts]
+            link_data = model._fit(machine, leaving, numbers, scaled)
             solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
             optima = [solution.beta for solution in solutions]
             losses = None
@@ -241,13 +247,14 @@ def try_same_kernel(
                 score = how.score(model, X, y, sample_weight)
             # Without an optimum the result would depend on where the solver starts.
             starts = optima if machine.convex else None
+            C = model.C
         with np.errstate(divide="ignore"):
             logs = np.log(model.left_out_proba_)
         left_out = LeftOut.of(leaving, link_data, machine, left_out)
         seconds = time.perf_counter() - started
         trials.append(Trial(setting, score, seconds, whole, logs, losses, left_out))
         if verbose:
-            say(trials[-1], criterion)
+            tell(trials[-1], criterion)
     return trials
 
 
@@ -287,11 +294,7 @@ def try_one(
     return Trial(setting, score, time.perf_counter() - started, None), gradient
 
 
-def say(trial: Trial, criterion: str) -> None:
+def tell(trial: Trial, criterion: str) -> None:
     """Print a setting and its score to stderr."""
     setting = ", ".join(f"{name}={value}" for name, value in trial.parameters.items())
-    print(
-        f"[BayesSVCSearch] {setting}: {criterion} {abs(trial.score):.6g}, {trial.seconds:.2f} s",
-        file=sys.stderr,
-        flush=True,
-    )
+    say(f"[BayesSVCSearch] {setting}: {criterion} {abs(trial.score):.6g}, {trial.seconds:.2f} s")

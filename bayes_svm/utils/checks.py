@@ -163,6 +163,8 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> Array:
     ValueError
         If a weight is not finite or negative, if all are zero, or if there is not one for each row of X.
     """
+    if sample_weight is None:
+        return np.ones(X.shape[0])
     weight = np.asarray(check_sample_weight(sample_weight, X, dtype=np.float64))
     if np.any(weight < 0):
         raise ValueError("sample_weight holds negative values: weights must be at least 0.")

@@ -96,10 +96,10 @@ def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:
     return getattr(last, "left_out_proba_", None)
 
 
-def left_out_predictions(estimator: Any) -> NDArray[Any]:
-    """Labels that ``predict`` would give from the left-out probabilities of a fitted classifier."""
+def left_out_predictions(estimator: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+    """Labels that ``predict`` would give from some rows' left-out probabilities of a fitted classifier."""
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    return np.asarray(last.classes_[decided(last.left_out_proba_, class_costs(last))])
+    return np.asarray(last.classes_[decided(last.left_out_proba_[rows], class_costs(last))])
 
 
 def class_costs(estimator: Any) -> NDArray[np.float64]:

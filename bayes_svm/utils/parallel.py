@@ -1,29 +1,105 @@
-"""Run calls of joblib in parallel that share large, read-only data."""
+"""Work in parallel: calls of joblib that share large, read-only data, and pieces of one computation."""
 
 from __future__ import annotations
 
-import time
-from concurrent.futures import CancelledError
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Event
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from joblib import Parallel
+import numpy as np
+from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
-__all__ = ["run_all"]
+from bayes_svm.utils.interrupts import unless
+from bayes_svm.utils.progress import counted
+from bayes_svm.utils.threads import one_blas_thread
+
+__all__ = ["in_threads", "run_all", "run_each", "run_in_threads", "working_threads"]
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
 
 # How often a cluster may lose the data it was sent: as often as dask lets a task lose its worker.
 LOSSES = 3
-# Up to this many calls, the first is timed to decide whether the others are worth starting threads for.
-FEW = 8
 # Below this many seconds of work, threads cost more than they save.
-THREADS = 0.03
+WORTH = 0.003
 
+
+class _Workers(NamedTuple):
+    """The threads that a context has for pieces of work, and the event that ends what they do."""
+
+    pool: ThreadPoolExecutor
+    given_up: Event
+
+
+# A thread among the workers has none itself.
+_workers: ContextVar[_Workers | None] = ContextVar("_workers", default=None)
 # Data that were sent to a dask cluster, while they exist here: the client, and the future of the data.
 _SENT: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
 
-def run_all(n_jobs: int | None, calls: list[Any], shared: list[Any]) -> list[Any]:
+@contextmanager
+def working_threads(n_jobs: int | None) -> Iterator[None]:
+    """Context in which :func:`in_threads` uses as many threads as joblib would for ``n_jobs``.
+
+    With a backend of joblib that does not use threads, or inside the context already, it changes nothing.
+    """
+    backend, configured = get_active_backend(prefer="threads")
+    wanted = configured if n_jobs is None else n_jobs
+    number = backend.effective_n_jobs(wanted) if getattr(backend, "uses_threads", False) else 1
+    if number == 1 or _workers.get() is not None:
+        yield
+        return
+    with ThreadPoolExecutor(number, "bayes_svm") as pool:
+        workers = _Workers(pool, Event())
+        token = _workers.set(workers)
+        try:
+            yield
+        except BaseException:
+            # What has not begun is not begun, and what has begun ends soon.
+            workers.given_up.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        finally:
+            _workers.reset(token)
+
+
+def in_threads(
+    function: Callable[[Piece], Result], pieces: Sequence[Piece], seconds: float = np.inf
+) -> list[Result]:
+    """The result of a function for each piece, computed by the threads of :func:`working_threads`.
+
+    Parameters
+    ----------
+    function : callable
+        What to do with a piece. Its result must not depend on the thread.
+    pieces : sequence
+        The pieces.
+    seconds : float
+        Roughly how much work they are in all: little work is not worth threads.
+
+    Returns
+    -------
+    list
+        The results, in the order of the pieces.
+    """
+    workers = _workers.get()
+    if workers is None or len(pieces) < 2 or seconds < WORTH:
+        return [function(piece) for piece in pieces]
+
+    def run(piece: Piece) -> Result:
+        with one_blas_thread():
+            found: Result = unless(workers.given_up, function, (piece,), {})
+            return found
+
+    return list(workers.pool.map(run, pieces))
+
+
+def run_all(n_jobs: int | None, calls: list[Any], shared: list[Any], seconds: float = np.inf) -> list[Any]:
     """Results of joblib's calls, run by threads or by the backend of ``joblib.parallel_config``.
 
     Parameters
@@ -35,29 +111,79 @@ def run_all(n_jobs: int | None, calls: list[Any], shared: list[Any]) -> list[Any
     shared : list
         Arguments that all calls share. Every worker of a dask cluster gets its copy once, before the
         work starts, so that another can take over the work of one that is lost.
+    seconds : float
+        Roughly how much work they are: see :func:`in_threads`.
 
     Returns
     -------
     list
         The result of each call.
     """
-    if len(calls) == 1:
-        return _run(calls)
     backend, _ = get_active_backend(prefer="threads")
+    if len(calls) == 1 or getattr(backend, "uses_threads", False):
+        with working_threads(n_jobs):
+            return in_threads(_run, calls, seconds)
     # Only joblib's dask backend has this attribute.
     if hasattr(backend, "data_futures"):
         return _run_on_cluster(backend, n_jobs, calls, shared)
-    done: list[Any] = []
-    if getattr(backend, "uses_threads", False) and len(calls) <= FEW:
-        started = time.perf_counter()
-        done = _run(calls[:1])
-        if (time.perf_counter() - started) * (len(calls) - 1) < THREADS:
-            return done + _run(calls[1:])
-    return done + list(Parallel(n_jobs=n_jobs, prefer="threads")(calls[len(done) :]))
+    return list(Parallel(n_jobs=n_jobs)(calls))
 
 
-def _run(calls: list[Any]) -> list[Any]:
-    return [function(*arguments, **options) for function, arguments, options in calls]
+def run_in_threads(parallel: Parallel, calls: list[Any]) -> Iterator[Any]:
+    """Results of joblib's calls, run by threads that end soon if one of them fails or after Ctrl-C.
+
+    Parameters
+    ----------
+    parallel : joblib.Parallel
+        How to run them.
+    calls : list of ``joblib.delayed`` calls
+        The calls to run.
+
+    Yields
+    ------
+    object
+        The result of each call.
+    """
+    given_up = Event()
+    try:
+        yield from parallel(delayed(unless)(given_up, *call) for call in calls)
+    except BaseException:
+        given_up.set()
+        raise
+
+
+def run_each(n_jobs: int | None, calls: list[Any], name: str) -> list[Any]:
+    """Results of joblib's calls, each of which is progress.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Number of jobs of joblib.
+    calls : list of ``joblib.delayed`` calls
+        The calls to run.
+    name : str
+        What they are, as in :class:`~bayes_svm.utils.progress.step`.
+
+    Returns
+    -------
+    list
+        The result of each call. A single one may use threads for its pieces.
+    """
+    if len(calls) == 1:
+        with working_threads(n_jobs):
+            return [_run(calls[0])]
+    backend, _ = get_active_backend()
+    # Only a generator gives the first results before the last.
+    how = "generator" if getattr(backend, "supports_return_generator", False) else "list"
+    parallel = Parallel(n_jobs=n_jobs, return_as=how)
+    in_threads = getattr(backend, "uses_threads", False)
+    found = run_in_threads(parallel, calls) if in_threads else iter(parallel(calls))
+    return [next(found) for _ in counted(calls, name)]
+
+
+def _run(call: Any) -> Any:
+    function, arguments, options = call
+    return function(*arguments, **options)
 
 
 def _run_on_cluster(

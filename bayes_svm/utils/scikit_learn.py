@@ -1,10 +1,11 @@
 """Names of scikit-learn that it does not call public: the only file to mend when one of them moves."""
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 
-from sklearn.base import _fit_context as fit_context
+from sklearn.base import _fit_context
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._optional_dependencies import check_matplotlib_support
@@ -44,6 +45,30 @@ __all__ = [
     "validate_parameter_constraints",
     "validate_params",
 ]
+
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Fit], Fit]:
+    """scikit-learn's decorator of ``fit``. A fit that fails or is stopped leaves the estimator as it was."""
+
+    def decorated(fit: Fit) -> Fit:
+        checked = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)(fit)
+
+        @wraps(fit)
+        def fit_or_nothing(estimator: Any, *arguments: Any, **options: Any) -> Any:
+            before = vars(estimator).copy()
+            try:
+                return checked(estimator, *arguments, **options)
+            except BaseException:
+                vars(estimator).clear()
+                vars(estimator).update(before)
+                raise
+
+        return fit_or_nothing  # type: ignore[return-value]
+
+    return decorated
 
 
 class FixedParameters:

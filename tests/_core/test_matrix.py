@@ -16,10 +16,13 @@ A = random.normal(size=(9, 9))
 A += A.T
 
 
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
 @pytest.mark.parametrize(("rows", "columns"), [([], [1]), ([3, 0, 3], []), ([8, 2], [0, 5, 5, 8])])
-def test_block_is_numpys(rows, columns):
+def test_block_is_numpys(rows, columns, precision):
     rows, columns = np.array(rows, dtype=np.intp), np.array(columns, dtype=np.intp)
-    np.testing.assert_array_equal(block(A, rows, columns), A[np.ix_(rows, columns)])
+    out = np.empty((len(rows), len(columns)), dtype=precision)
+    block(A, rows, columns, out)
+    np.testing.assert_array_equal(out, A[np.ix_(rows, columns)].astype(precision))
 
 
 def test_largest_sum_is_of_absolute_values():
@@ -28,8 +31,9 @@ def test_largest_sum_is_of_absolute_values():
     assert largest_sum(A, rows[:0], weights[:0]) == 0.0
 
 
-def test_mirror_lower_leaves_the_rest():
-    B = random.normal(size=(6, 6))
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_mirror_lower_leaves_the_rest(precision):
+    B = random.normal(size=(6, 6)).astype(precision)
     mirrored = B.copy()
     mirror_lower(mirrored, 4)
     lower = np.tril(B[:4, :4])

@@ -326,9 +326,3 @@ def test_score_is_a_method_and_a_parameter():
     assert "score='cv+'" in repr(model)
     with pytest.raises(ValueError, match="The 'score' parameter of ConformalSVC must be"):
         model.set_params(score="median").fit(X, y)
-
-
-def test_progress_is_printed(capsys):
-    X, y = noisy()
-    ConformalSVC(SVC(gamma=0.5), verbose=1).fit(X, y).p_values(X)
-    assert "[ConformalSVC] 60 of 60 points" in capsys.readouterr().err

@@ -6,12 +6,12 @@ from _data import awkward, noisy
 from bayes_svm.dual.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.working_set import lower_violation
-from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.kernels.gram import WholeMatrix
 
 
 def problem_of(X, y, C):
     return DualProblem.merge(
-        KernelMatrix.of(rbf_kernel(X)), np.arange(len(y)), y.astype(float), np.full(len(y), C)
+        WholeMatrix(rbf_kernel(X)), np.arange(len(y)), y.astype(float), np.full(len(y), C)
     )
 
 
@@ -51,7 +51,7 @@ def test_the_end_is_the_optimum_wherever_it_starts(start):
 
 def test_dependent_free_points_are_reduced_to_an_independent_set():
     X, y = noisy(n=30, d=2)
-    problem = DualProblem.merge(KernelMatrix.of(X @ X.T), np.arange(30), y.astype(float), np.full(30, 1.0))
+    problem = DualProblem.merge(WholeMatrix(X @ X.T), np.arange(30), y.astype(float), np.full(30, 1.0))
     beta = np.where(y > 0, 0.5 / (y > 0).sum(), -0.5 / (y < 0).sum())  # all thirty are free
     polished = polish(problem, margin_targets(problem.label, 1e-7), beta, 2.0)
     assert polished.reason is None
@@ -61,7 +61,7 @@ def test_dependent_free_points_are_reduced_to_an_independent_set():
 def test_an_indefinite_kernel_is_a_reason_and_not_an_exception():
     X, y = noisy(n=30)
     K = np.tanh(2.0 * X @ X.T - 1.0)
-    problem = DualProblem.merge(KernelMatrix.of(K), np.arange(30), y.astype(float), np.full(30, 1.0))
+    problem = DualProblem.merge(WholeMatrix(K), np.arange(30), y.astype(float), np.full(30, 1.0))
     beta = np.where(y > 0, 0.5 / (y > 0).sum(), -0.5 / (y < 0).sum())
     assert "not positive" in polish(problem, problem.label, beta, 2.0).reason
 

@@ -7,7 +7,8 @@ from sklearn.svm import SVC
 from _data import IDA, awkward, ida, noisy, three_classes
 from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.dual.solution import intercept_interval, pinning_points, solve
+from bayes_svm.dual.problem import intercept_interval
+from bayes_svm.dual.solution import pinning_points, solve
 from bayes_svm.kernels.kernel import Kernel
 from oracles.left_out import train
 from oracles.optimality import measure
@@ -270,6 +271,37 @@ def test_a_start_makes_no_difference():
     X, y = noisy()
     problem, solution = solved(SVC(), X, y)
     again = solve(problem, start=0.3 * solution.beta)
+    np.testing.assert_allclose(again.values, solution.values, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("make", [noisy, awkward])
+def test_from_the_scaled_solution_of_another_C_exchanges_lead_to_the_same(make, kernel):  # noqa: N802
+    X, y = make(n=120)
+    before, without_pairs = None, 0
+    for C in np.logspace(-2, 3, 41):
+        machine, (solution,) = machine_of(SVC(C=C, kernel=kernel, gamma=0.5), X, y)
+        if before is not None:
+            again = solve(machine.problem(0), start=before[1] * (C / before[0]))
+            assert again.exact
+            np.testing.assert_allclose(again.values, solution.values, atol=1e-8 * solution.scale)
+            assert again.primal == pytest.approx(solution.primal, rel=1e-9)
+            without_pairs += again.smo_steps == 0
+        before = C, solution.beta
+    assert without_pairs > 10
+
+
+@pytest.mark.parametrize("far", [0.0, 1.0])
+def test_a_start_far_away_makes_no_difference_either(far):
+    X, y = noisy(n=120)
+    machine, (solution,) = machine_of(SVC(C=10.0, gamma=0.5), X, y)
+    start = np.zeros(120)
+    # All of the smaller class at its bound, and as much of the other.
+    few = min(np.sum(y == y[0]), np.sum(y != y[0]))
+    for label in np.unique(y):
+        start[np.flatnonzero(y == label)[:few]] = far * 10.0 * (1 if label == machine.classes[1] else -1)
+    again = solve(machine.problem(0), start=start[np.argsort(machine.row_of)])
+    assert again.exact
     np.testing.assert_allclose(again.values, solution.values, atol=1e-9)
 
 

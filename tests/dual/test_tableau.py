@@ -6,15 +6,14 @@ from _data import noisy
 from bayes_svm.dual.tableau import (
     FreeSystem,
     Tableau,
-    columns_outside,
     independent_points,
     kernel_shift,
 )
-from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.kernels.gram import WholeMatrix
 
 X, _ = noisy(n=12)
 K = rbf_kernel(X)
-GRAM = KernelMatrix.of(K)
+GRAM = WholeMatrix(K)
 FREE = np.array([0, 3, 4, 9])
 
 
@@ -59,7 +58,8 @@ def test_tableau_is_the_principal_pivot_of_the_bordered_matrix():
 def test_rows_of_points_outside_are_those_of_a_larger_tableau():
     others, points = np.array([1, 7]), np.array([11, 2])
     system = FreeSystem(GRAM, FREE, 1.0)
-    rows = columns_outside(GRAM, system, others, points, K[np.ix_(FREE, others)])
+    tableau = Tableau.sweep(GRAM, system, others)
+    rows = tableau.columns_outside(GRAM, system, points, K[np.ix_(FREE, others)])
     expected = pivot(np.concatenate([others, points]))[[6, 7]][:, [0, 1, 2, 3, 4, 5, 8]]
     np.testing.assert_allclose(rows, expected, atol=1e-11)
 
@@ -67,20 +67,20 @@ def test_rows_of_points_outside_are_those_of_a_larger_tableau():
 @pytest.mark.parametrize("rank", [1, 2, 5])
 def test_independent_points_are_as_many_as_the_rank_of_their_differences(rank):
     Z = np.random.default_rng(0).normal(size=(30, rank))
-    gram = KernelMatrix.of(Z @ Z.T)
+    gram = WholeMatrix(Z @ Z.T)
     chosen = independent_points(gram, np.arange(30), kernel_shift(gram))
     assert len(chosen) == rank + 1  # the intercept counts for one
     assert np.linalg.matrix_rank(Z[chosen] - Z[chosen].mean(axis=0)) == rank
 
 
 def test_of_equal_points_one_is_independent():
-    assert len(independent_points(KernelMatrix.of(np.ones((5, 5))), np.arange(5), 1.0)) == 1
+    assert len(independent_points(WholeMatrix(np.ones((5, 5))), np.arange(5), 1.0)) == 1
 
 
 def test_dependent_free_points_are_refused():
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        FreeSystem(KernelMatrix.of(-np.eye(3)), np.arange(3), 0.1)
+        FreeSystem(WholeMatrix(-np.eye(3)), np.arange(3), 0.1)
 
 
 def test_scale_of_a_kernel_that_vanishes():
-    assert kernel_shift(KernelMatrix.of(np.zeros((3, 3)))) == 1.0
+    assert kernel_shift(WholeMatrix(np.zeros((3, 3)))) == 1.0

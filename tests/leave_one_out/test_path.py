@@ -5,12 +5,15 @@ import importlib
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from _data import awkward, ida, noisy
-from bayes_svm import leave_one_out
+from _data import attributes, awkward, ida, noisy
+from bayes_svm import AggregationKernel, BayesSVC, leave_one_out
+from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.kernels.kernel import Kernel
 from oracles.left_out import left_out_values
+from oracles.optimality import measure
 
 path = importlib.import_module("bayes_svm.leave_one_out.path")
 EXACT = {"unchanged", "path", "re-trained"}
@@ -102,3 +105,64 @@ def test_kernel_values_beyond_single_precision_change_nothing(C):
     plain = leave_one_out(SVC(kernel="linear", C=C), X, y)
     huge = leave_one_out(SVC(kernel="linear", C=C / 2.0**132), X * 2.0**66, y)
     np.testing.assert_allclose(huge.decision_values, plain.decision_values, atol=1e-7)
+
+
+def test_points_that_are_free_at_the_perturbed_targets_only_are_no_hindrance():
+    """3196 points in some forty dimensions: many are on the margin, some of them at a bound as well."""
+    X, y = attributes("kr-vs-kp")
+    svc = SVC(kernel=AggregationKernel())
+    paths = leave_one_out(svc, X, y)
+    assert set(paths.status) <= EXACT
+    moved = np.flatnonzero(paths.status != "unchanged")
+    assert np.mean(paths.status[moved] == "path") > 0.95
+    K = AggregationKernel()(X, X)
+    for row in moved[::400]:
+        rest = np.delete(np.arange(len(y)), row)
+        K_rest = K[np.ix_(rest, rest)]
+        machine, (solution,) = machine_of(SVC(kernel="precomputed"), K_rest, y[rest])
+        beta, intercept = solution.row_beta, solution.intercept
+        sign = np.where(machine.y == 1, 1.0, -1.0)
+        assert measure(K_rest, sign, np.ones(len(rest)), beta, intercept).kkt_residual < 1e-10
+        value = K[row, rest] @ beta + intercept
+        assert paths.decision_values[row] == pytest.approx(value, abs=1e-9)
+
+
+def badly_scaled(largest):
+    X, y = noisy(n=100, d=5)
+    return X, X * np.geomspace(1e-3, largest, 5), y
+
+
+@pytest.mark.parametrize("largest", [1e4, 1e6])
+@pytest.mark.parametrize("options", [{}, {"sign_only": True}, {"cv": 4}], ids=["values", "signs", "folds"])
+def test_features_beyond_double_precision_are_flagged_and_not_solved_over_and_over(largest, options):
+    _, X, y = badly_scaled(largest)
+    with pytest.warns(ConvergenceWarning, match="put a StandardScaler before the classifier"):
+        found = leave_one_out(SVC(kernel="linear"), X, y, **options)
+    assert np.isfinite(found.decision_values).all()
+    assert set(found.status) <= {"inexact"} | EXACT
+    flagged = found.status == "inexact"
+    assert np.mean(flagged) > 0.5
+    assert (np.maximum(found.kkt_residual, found.gap)[flagged] > 1e-10).all()
+
+
+def test_values_from_a_solution_that_is_nearly_exact_are_those_left_out():
+    _, X, y = badly_scaled(1e4)
+    with pytest.warns(ConvergenceWarning):
+        found = leave_one_out(SVC(kernel="linear"), X, y)
+    assert found.kkt_residual.max() < 1e-4
+    oracle = left_out_values(X @ X.T, y, np.ones(len(y)))
+    np.testing.assert_allclose(found.decision_values, oracle, atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+def test_a_badly_scaled_fit_warns_and_gives_probabilities():
+    _, X, y = badly_scaled(1e6)
+    with pytest.warns(ConvergenceWarning, match="StandardScaler"):
+        probability = BayesSVC(kernel="linear").fit(X, y).predict_proba(X)
+    assert np.isfinite(probability).all()
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e3])
+def test_scaled_features_are_not_warned_about(C):
+    X, _, y = badly_scaled(1e6)
+    assert set(leave_one_out(SVC(kernel="linear", C=C), X, y).status) <= EXACT | {"unstable"}

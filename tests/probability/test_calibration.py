@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _values import POSITIVE, VALUES, WEIGHT
 from bayes_svm import BayesSVC
-from bayes_svm._core.logistic import cross_entropy
+from bayes_svm._core.logistic import most_probable
 from bayes_svm.probability.calibration import fit_sigmoid, offset_scale
 
 random = np.random.default_rng(0)
@@ -135,11 +135,11 @@ def test_weights_are_repeated_rows():
 
 
 def test_a_fit_that_does_not_end_says_so(monkeypatch):
-    def downhill(*arguments):
-        entropy, by_slope, by_offset, *second = cross_entropy(*arguments)
-        return entropy, by_slope + 50.0, by_offset - 30.0, *second
+    def unfinished(*arguments):
+        log_slope, offset, _, loss = most_probable(*arguments)
+        return log_slope, offset, False, loss
 
-    monkeypatch.setattr("bayes_svm.probability.calibration.cross_entropy", downhill)
+    monkeypatch.setattr("bayes_svm.probability.calibration.most_probable", unfinished)
     with pytest.warns(ConvergenceWarning, match="did not converge: raise smoothing"):
         fit_sigmoid(VALUES, POSITIVE, np.ones(80), 0.5)
 

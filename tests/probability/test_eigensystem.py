@@ -6,7 +6,8 @@ from sklearn.svm import SVC
 
 from _data import noisy
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.probability.eigensystem import Eigensystem
+from bayes_svm.probability import eigensystem
+from bayes_svm.probability.eigensystem import Eigensystem, is_definite
 from bayes_svm.probability.posterior import posterior_of
 
 KERNELS = {
@@ -81,3 +82,14 @@ def test_a_linear_kernel_has_no_part_outside_the_span():
         system.variance(diagonal, cross, spanned_only=True), system.variance(diagonal, cross), rtol=1e-8
     )
     assert 0 < system.n_parameters < 3
+
+
+def test_a_large_matrix_has_the_eigensystem_of_a_small_one(monkeypatch):
+    A = np.random.default_rng(0).normal(size=(30, 40))
+    small = Eigensystem.of(A @ A.T, np.ones(30), 1.0)
+    monkeypatch.setattr(eigensystem, "SMALL", 0)
+    large = Eigensystem.of(A @ A.T, np.ones(30), 1.0)
+    np.testing.assert_allclose(large.values, small.values)
+    np.testing.assert_allclose(np.abs(large.directions), np.abs(small.directions), atol=1e-9)
+    assert is_definite(A @ A.T)
+    assert not is_definite(A.T @ A - np.eye(40))

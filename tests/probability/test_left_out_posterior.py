@@ -54,13 +54,13 @@ def test_blocks_of_cases_make_no_difference(linear, monkeypatch):
 
 
 def test_information_across_halves_is_that_of_the_other_halfs_posterior(linear):
-    X, y, machine, solution, _, C = linear
+    X, y, machine, solution, posterior, C = linear
     half = np.random.default_rng(0).integers(0, 2, size=40)
     r = hinge_curvature(y * solution.values)
     found = information_across(
         machine,
-        solution,
-        C,
+        solution.problem,
+        posterior,
         half=half,
         row=np.arange(40),
         counted=np.full(40, C),

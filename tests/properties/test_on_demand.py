@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from _data import awkward, noisy
 from bayes_svm import leave_one_out
 from bayes_svm.dual import working_set
-from bayes_svm.kernels import gram as kernel_matrix
+from bayes_svm.kernels import choice
 
 EXACT = ("path", "unchanged", "re-trained", "settled")
 
@@ -35,13 +35,20 @@ def problems(draw):
 
 
 @settings(deadline=None)
-@given(problem=problems(), first=st.integers(2, 40), growth=st.sampled_from([0.05, 0.25, 1.0]))
-def test_values_and_signs_are_the_same(problem, first, growth):
+@given(
+    problem=problems(),
+    first=st.integers(2, 40),
+    growth=st.sampled_from([0.05, 0.25, 1.0]),
+    kept=st.booleans(),
+)
+def test_values_and_signs_are_the_same(problem, first, growth, kept):
     X, y, weight, machine, options = problem
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # an inexact value is left out below
         whole = leave_one_out(machine, X, y, sample_weight=weight, **options)
-        patch.setattr(kernel_matrix, "ALL_AT_ONCE", 0)
+        patch.setattr(choice, "ALL_AT_ONCE", 0)
+        patch.setattr(choice, "FEW_FEATURES", 0 if kept else 100)
+        patch.setattr(working_set, "MOST", 30)
         patch.setattr(working_set, "FIRST", first)
         patch.setattr(working_set, "FEWEST", 2)
         patch.setattr(working_set, "GROWTH", growth)

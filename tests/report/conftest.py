@@ -12,8 +12,8 @@ from bayes_svm.report import content
 class StandIn:
     """Fits nothing: the decision value is the first feature, or falls with its distance from the class."""
 
-    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale"):
-        self.C, self.kernel, self.gamma = C, kernel, gamma
+    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale", leave_out_size=2000):
+        self.C, self.kernel, self.gamma, self.leave_out_size = C, kernel, gamma, leave_out_size
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from _progress import Terminal, lines_of
 from bayes_svm.report.cli import main
 
 
@@ -179,14 +180,13 @@ def test_json_report(table, here, capsys, options):
     ]
 
 
-def test_progress_on_a_terminal(table, monkeypatch, capsys):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setattr(sys, "stderr", Terminal())
+@pytest.mark.parametrize(("stream", "n_shown"), [(Terminal, 1), (io.StringIO, 0)])
+def test_progress_on_a_terminal_only(table, monkeypatch, stream, n_shown):
+    lines = lines_of(monkeypatch)
+    monkeypatch.setattr(sys, "stderr", stream())
     assert main(["report", table(), "--target", "kind"]) == 0
-    assert "fitting and leaving rows out" in sys.stderr.getvalue()
+    for text in ("reading the table", "fitting: solving", "fitting: leaving out", "estimating the error"):
+        assert any(line.startswith(text) for line in lines) == n_shown
 
 
 def test_version_and_help(capsys):
@@ -201,7 +201,7 @@ def test_version_and_help(capsys):
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from bayes_svm.report.cli import main; main(['--version']);"
-        "sys.exit(bool({'jinja2', 'statsmodels', 'tqdm'} & set(sys.modules)))"
+        "sys.exit(bool({'jinja2', 'pandas', 'statsmodels'} & set(sys.modules)))"
     )
     assert (
         subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 0

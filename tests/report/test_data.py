@@ -1,10 +1,14 @@
 import gzip
+import io
 
 import numpy as np
 import pytest
 
+from bayes_svm.report import data
+from bayes_svm.report.cli import main
 from bayes_svm.report.data import breast_cancer_table, feature_transformer, read_table
 from bayes_svm.report.errors import InputError
+from bayes_svm.utils import memory
 
 GOOD = "age,sex,ill\n" + "".join(f"{20 + k},{'fm'[k % 2]},{'no' if k < 5 else 'yes'}\n" for k in range(10))
 
@@ -164,3 +168,63 @@ def test_embedded_data():
     assert table.frame.shape == (569, 30)
     assert set(table.labels) == {"benign", "malignant"}
     assert (table.labels == "malignant").sum() == 212
+
+
+@pytest.fixture
+def small_memory(monkeypatch):
+    """Return a function that sets how many bytes are free, none of which are taken for granted."""
+
+    def free(number):
+        monkeypatch.setattr(data, "available_bytes", lambda: number)
+        monkeypatch.setattr(memory, "available_bytes", lambda: number)
+        monkeypatch.setattr(data, "ALWAYS_THERE", 0)
+        monkeypatch.setattr(memory, "ALWAYS_THERE", 0)
+        monkeypatch.setattr(data, "PART", 2**10)
+
+    return free
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("command", ["report", "loo"])
+def test_a_table_that_does_not_fit_is_refused_with_the_number_of_rows_that_would(
+    command, packed, write, small_memory, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    text = ("x,y\n" + "1,a\n2,b\n" * 5000).encode()
+    path = write(gzip.compress(text) if packed else text)
+    small_memory(1_000_000)
+    assert main([command, str(path), "--target", "y"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "bayes-svm: 'data.csv' is too large for the 0.0 GiB of memory that are free" in error
+    assert "for each row: give a sample of at most 1,773 rows" in error
+    write(b"\n".join(text.split(b"\n")[:1773]) + b"\n")
+    assert len(read_table(path, "y").labels) == 1772
+
+
+def test_a_bomb_is_not_unpacked(write, small_memory):
+    read = []
+
+    class Bomb(io.BytesIO):
+        def read(self, size=-1):
+            read.append(size)
+            return b"1," * (size // 2)
+
+    small_memory(100_000)
+    with pytest.raises(InputError, match="give fewer columns"):
+        data._read(Bomb(), "bomb.csv.gz")
+    assert sum(read) < 100_000
+
+
+def test_a_column_of_identifiers_is_refused_before_it_is_encoded(write, small_memory):
+    table = read_table(write("name,y\n" + "".join(f"n{k},{k % 2}\n" for k in range(500))), "y")
+    small_memory(16 * 500 * 500 - 1)
+    with pytest.raises(MemoryError, match=r"500 rows and 500 columns.* needs 4,000,000 bytes.* Remove"):
+        feature_transformer(table.frame)
+    small_memory(16 * 500 * 500)
+    assert feature_transformer(table.frame).fit_transform(table.frame).shape == (500, 500)
+
+
+def test_where_the_system_does_not_say_how_much_is_free_every_table_is_read(write, small_memory):
+    small_memory(None)
+    assert len(read_table(write(GOOD), "ill").labels) == 10

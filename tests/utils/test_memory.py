@@ -5,8 +5,8 @@ import pytest
 
 from _data import noisy
 from bayes_svm import BayesSVC
-from bayes_svm.kernels import gram as kernel_matrix
-from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.kernels import kept_rows
+from bayes_svm.kernels.kept_rows import KeptRows
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils import memory as _memory
 
@@ -55,13 +55,12 @@ def test_rows_of_weight_zero_need_no_memory(monkeypatch):
     assert len(clf.solution_.beta) == 12
 
 
-def test_rows_on_demand_need_memory_for_themselves_only(monkeypatch):
-    monkeypatch.setattr(kernel_matrix, "ALL_AT_ONCE", 0)
-    monkeypatch.setattr(kernel_matrix, "available_bytes", lambda: 8 * 50 * 20)
+def test_kept_rows_need_memory_for_themselves_only(monkeypatch):
+    monkeypatch.setattr(kept_rows, "available_bytes", lambda: 8 * 50 * 20)
     monkeypatch.setattr(_memory, "available_bytes", lambda: 8 * 50 * 20)
     monkeypatch.setattr(_memory, "ALWAYS_THERE", 0)
     X, _ = noisy(n=50)
-    matrix = KernelMatrix(Kernel("rbf"), X)
+    matrix = KeptRows(Kernel("rbf"), X)
     known = matrix.rows(np.arange(15))
     with pytest.raises(MemoryError, match=r"50 points, 25 rows of which.* needs 10,000 bytes.*lower C"):
         matrix.require(np.arange(25))
@@ -69,9 +68,8 @@ def test_rows_on_demand_need_memory_for_themselves_only(monkeypatch):
 
 
 def test_rows_are_counted_where_they_have_been_reserved(monkeypatch):
-    monkeypatch.setattr(kernel_matrix, "ALL_AT_ONCE", 0)
     monkeypatch.setattr(_memory, "ALWAYS_THERE", 0)
-    matrix = KernelMatrix(Kernel("rbf"), noisy(n=50)[0])
+    matrix = KeptRows(Kernel("rbf"), noisy(n=50)[0])
     monkeypatch.setattr(_memory, "available_bytes", lambda: 8 * 50 * 4)
     matrix.require(np.arange(4))
     with pytest.raises(MemoryError, match="needs 2,000 bytes"):
@@ -79,9 +77,8 @@ def test_rows_are_counted_where_they_have_been_reserved(monkeypatch):
 
 
 def test_where_the_system_does_not_say_rows_are_reserved_as_they_come(monkeypatch):
-    monkeypatch.setattr(kernel_matrix, "ALL_AT_ONCE", 0)
-    monkeypatch.setattr(kernel_matrix, "available_bytes", lambda: None)
+    monkeypatch.setattr(kept_rows, "available_bytes", lambda: None)
     X, _ = noisy(n=50)
-    matrix = KernelMatrix(Kernel("linear"), X, 1)
+    matrix = KeptRows(Kernel("linear"), X, 1)
     np.testing.assert_allclose(matrix.rows(np.arange(51))[:50, :50], X @ X.T, atol=1e-12)
     assert not matrix.rows(np.array([50])).any()

@@ -47,8 +47,8 @@ RATIOS = {
 STEPS = {
     "BaseEstimator._validate_params": "parameters checked",
     "SVCParameters._machine": "data checked",
-    "first_occurrences": "equal rows merged",
-    "KernelMatrix.__init__": "kernel matrix",
+    "distinct_rows": "equal rows merged",
+    "kernel_matrix": "kernel matrix",
     "Machine.content_rank": "rows ordered by content",
     "what_leaves": "strata dealt",
     "solve": "solution: measured, and the rest",

@@ -1,0 +1,97 @@
+import threading
+import time
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.datasets import make_classification
+
+from bayes_svm import BayesSVC, BayesSVCSearch
+from bayes_svm.utils.parallel import in_threads, run_each, working_threads
+
+
+def name_of_thread(_):
+    time.sleep(0.01)
+    return threading.current_thread().name
+
+
+def names(number, seconds=np.inf):
+    return set(in_threads(name_of_thread, range(number), seconds))
+
+
+def test_pieces_are_done_here_unless_the_context_has_threads():
+    here = {threading.current_thread().name}
+    assert names(4) == here
+    for n_jobs in (None, 1):
+        with working_threads(n_jobs):
+            assert names(4) == here
+    with working_threads(2):
+        assert len(names(6)) == 2
+        assert not names(6) & here
+        assert names(1) == here
+        assert names(6, seconds=1e-4) == here
+    assert names(4) == here
+
+
+def test_a_context_within_another_uses_its_threads_and_a_worker_none():
+    with working_threads(2):
+        outer = names(6)
+        with working_threads(1):
+            assert names(6) == outer
+        inner = in_threads(lambda _: names(6), range(2))
+        assert all(len(one) == 1 for one in inner)
+
+
+def test_the_backend_says_how_many_threads_there_are():
+    with parallel_config("threading", n_jobs=3), working_threads(None):
+        assert 1 < len(names(30)) <= 3
+    with parallel_config("loky", n_jobs=2), working_threads(None):
+        assert names(4) == {threading.current_thread().name}
+
+
+def test_results_are_in_the_order_of_the_pieces_and_errors_are_raised():
+    def slow_first(piece):
+        time.sleep(0.02 * (piece == 0))
+        if piece == 9:
+            raise ValueError("nine")
+        return piece
+
+    with working_threads(3):
+        assert in_threads(slow_first, range(6)) == list(range(6))
+        with pytest.raises(ValueError, match="nine"):
+            in_threads(slow_first, range(12))
+        assert in_threads(slow_first, range(6)) == list(range(6))
+
+
+def test_what_has_not_begun_is_not_begun_after_an_error():
+    begun = []
+
+    def fails(piece):
+        begun.append(piece)
+        time.sleep(0.01)
+        raise ValueError(piece)
+
+    with pytest.raises(ValueError, match="0"), working_threads(2):
+        in_threads(fails, range(200))
+    assert len(begun) < 200
+
+
+def test_a_single_call_may_use_the_threads_itself():
+    assert len(run_each(2, [(names, (6,), {})], "things")[0]) == 2
+
+
+@pytest.mark.parametrize("n", [700, 3100])
+def test_threads_change_no_bit_of_a_fit(n):
+    X, y = make_classification(n, 8, flip_y=0.1, random_state=0)
+    one, two = (BayesSVC(C=2.0, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
+    for name in ("dual_coef_", "intercept_", "left_out_decision_values_", "left_out_proba_"):
+        assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+    assert one.predict_proba(X[:50]).tobytes() == two.predict_proba(X[:50]).tobytes()
+
+
+def test_threads_change_no_bit_of_a_path_of_costs():
+    X, y = make_classification(400, 8, flip_y=0.1, random_state=0)
+    grid = {"C": np.logspace(-1, 2, 7)}
+    one, two = (BayesSVCSearch(BayesSVC(), grid, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
+    assert one.cv_results_["mean_test_score"].tobytes() == two.cv_results_["mean_test_score"].tobytes()
+    assert one.left_out_proba_.tobytes() == two.left_out_proba_.tobytes()
