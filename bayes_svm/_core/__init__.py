@@ -18,6 +18,7 @@ MODULES = (
     "matrix",
     "changed_points",
     "follow",
+    "screen",
     "shrink",
     "grow",
     "optimality",

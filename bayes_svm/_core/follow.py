@@ -27,7 +27,7 @@ if not cython.compiled:
     from bayes_svm._core.structs import base_of, motion_of, scratch_of, state_of
 
 
-def _rates(base, motion, state, n_changed, scratch):
+def rates(base, motion, state, n_changed, scratch):
     """Rates of all positions, into ``scratch``; False if they are not determined."""
     changed, rate, weights = state.changed, scratch.rate, scratch.weights
     if not factorise_changed(base, changed, n_changed, scratch):
@@ -104,7 +104,7 @@ def _still(m, motion, scratch):
         scratch.rate[i] = -motion.drift[i]
 
 
-def _put_in(base, i, beta, state, n_changed):
+def put_in(base, i, beta, state, n_changed):
     """Point i comes in with this beta. Returns the length of ``changed``."""
     state.position[i] = beta
     state.low[i], state.high[i] = base.lower[i], base.upper[i]
@@ -117,7 +117,7 @@ def _set_out(i, at_upper, state):
     state.low[i], state.high[i] = -NEVER if at_upper else 0.0, 0.0 if at_upper else NEVER
 
 
-def _put_out(i, at_upper, state, n_changed):
+def put_out(i, at_upper, state, n_changed):
     """Point i has reached a bound and goes out. Returns the length of ``changed``."""
     _set_out(i, at_upper, state)
     return toggle(i, state.is_in, state.changed, n_changed)
@@ -132,7 +132,7 @@ def _settled(motion, state, remaining):
     return value < -motion.margin or value - remaining * motion.steepest > motion.margin
 
 
-def _number_in(m, state):
+def number_in(m, state):
     """Number of points that are in."""
     n_in = 0
     for i in range(m):
@@ -148,9 +148,9 @@ def _is_finite(m, state):
     return sum == 0.0
 
 
-def follow_path(base, motion, state, n_changed, end, max_events, scratch):
-    """The loop of :func:`follow`."""
-    m, n_in = base.m, _number_in(base.m, state)
+def follow_path(base, motion, state, n_in, n_changed, end, max_events, scratch):
+    """The loop of :func:`follow`, with so many points in, be they rows of the base or not."""
+    m = base.m
     time, events, just_left = 0.0, 0, -1
     while True:
         # Stop if a limit is reached: one event adds at most two points to the list.
@@ -170,7 +170,7 @@ def follow_path(base, motion, state, n_changed, end, max_events, scratch):
             # Find the rates of all positions as long as no point changes sides.
             if n_in == 0:
                 _still(m, motion, scratch)
-            elif not _rates(base, motion, state, n_changed, scratch):
+            elif not rates(base, motion, state, n_changed, scratch):
                 return n_changed, events, NO_WAY_ON, time
             point, wait = _first_event(m, state, scratch, just_left)
             settled = _settled(motion, state, remaining)
@@ -187,7 +187,7 @@ def follow_path(base, motion, state, n_changed, end, max_events, scratch):
         assert 0 <= point < m
         events += 1
         if state.is_in[point]:
-            n_changed = _put_out(point, scratch.rate[point] > 0.0, state, n_changed)
+            n_changed = put_out(point, scratch.rate[point] > 0.0, state, n_changed)
             n_in -= 1
             just_left = point
         else:
@@ -268,8 +268,8 @@ def _exchange(base, i, beta, sense, own, state, n_changed, scratch):
     if leaving == i:
         _set_out(i, sense > 0.0, state)
         return n_changed, i
-    n_changed = _put_in(base, i, beta + room * sense, state, n_changed)
-    return _put_out(leaving, rate[leaving] > 0.0, state, n_changed), leaving
+    n_changed = put_in(base, i, beta + room * sense, state, n_changed)
+    return put_out(leaving, rate[leaving] > 0.0, state, n_changed), leaving
 
 
 def _enter(base, i, beta, sense, state, n_in, n_changed, scratch):
@@ -288,10 +288,10 @@ def _enter(base, i, beta, sense, state, n_in, n_changed, scratch):
         The point that has gone out in exchange, or -1.
     """
     if n_in == 0:
-        return 1, _put_in(base, i, beta, state, n_changed), -1
+        return 1, put_in(base, i, beta, state, n_changed), -1
     own, curvature = _response(base, i, sense, state.changed, n_changed, scratch)
     if curvature > base.flat[i]:
-        return n_in + 1, _put_in(base, i, beta, state, n_changed), -1
+        return n_in + 1, put_in(base, i, beta, state, n_changed), -1
     n_changed, leaving = _exchange(base, i, beta, sense, own, state, n_changed, scratch)
     return n_in, n_changed, leaving
 
@@ -327,7 +327,7 @@ def enter_each(base, candidates, beta, state, scratch):
     start = doubles(beta, "beta", path.m, READ, keep)
     entered: cython.Py_ssize_t = 0
     with cython.nogil:
-        n_in, n_changed = _number_in(path.m, at), 0
+        n_in, n_changed = number_in(path.m, at), 0
         # One point adds at most two to the list.
         while entered < n and n_changed + 2 <= memory.capacity:
             i = points[entered]
@@ -381,5 +381,5 @@ def follow(base, motion, state, n_changed, end, max_events, scratch):
     if not abs(until) < NEVER:
         raise ValueError(f"end must be a finite time, not {end}")
     with cython.nogil:
-        found = follow_path(path, moves, at, number, until, limit, memory)
+        found = follow_path(path, moves, at, number_in(path.m, at), number, until, limit, memory)
     return found

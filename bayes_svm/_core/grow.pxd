@@ -1,5 +1,5 @@
 from bayes_svm._core.arrays cimport WRITE
-from bayes_svm._core.follow cimport follow_path
+from bayes_svm._core.follow cimport follow_path, number_in
 from bayes_svm._core.records cimport NEVER, Base, BaseState, Ends, Guests, Motion, Moves, Room, Scratch, State
 from bayes_svm._core.shrink cimport begin, exact_change, wrong_side
 from bayes_svm._core.structs cimport (

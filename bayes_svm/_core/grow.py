@@ -6,7 +6,7 @@ from bayes_svm.utils.interrupts import slices
 
 if not cython.compiled:
     from bayes_svm._core.arrays import WRITE
-    from bayes_svm._core.follow import follow_path
+    from bayes_svm._core.follow import follow_path, number_in
     from bayes_svm._core.records import NEVER, Motion
     from bayes_svm._core.shrink import begin, exact_change, wrong_side
     from bayes_svm._core.structs import (
@@ -51,7 +51,10 @@ def _grow(base, guests, p, start, max_events, state, scratch, room, still, ends)
     # The guest's target moves to its label. It comes in at once, and then its coefficient follows.
     room.drift[own], room.direction[own] = guests.drift[p], -guests.drift[p]
     motion = Motion(room.direction, room.goal, room.drift, 0.0, -1, 0.0, 0.0, 0.0)
-    n_changed, events, outcome, time = follow_path(base, motion, state, n_changed, 1.0, max_events, scratch)
+    n_in = number_in(base.m, state)
+    n_changed, events, outcome, time = follow_path(
+        base, motion, state, n_in, n_changed, 1.0, max_events, scratch
+    )
     ends.events[p], ends.outcomes[p], ends.times[p] = events, outcome, time
     # Solve the last partition at the exact targets, and measure how far that is from optimal.
     ends.intercepts[p] = exact_change(

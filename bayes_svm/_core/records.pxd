@@ -101,3 +101,12 @@ cdef struct Room:
     double* goal
     double* drift
     double* direction
+
+cdef struct Screen:
+    flag* near
+    int64_t* rows
+    int64_t* moved
+    double* inputs
+    Base base
+    State state
+    Room room

@@ -32,6 +32,7 @@ __all__ = [
     "Numbers",
     "Room",
     "Scratch",
+    "Screen",
     "State",
 ]
 
@@ -320,3 +321,31 @@ class Room(NamedTuple):
     goal: Array
     drift: Array
     direction: Array
+
+
+class Screen(NamedTuple):
+    """Memory for a path that is followed on few rows of its tableau.
+
+    Attributes
+    ----------
+    near : array of shape (m,)
+        The rows that it is followed on.
+    rows, moved : arrays of shape (n_few,)
+        These rows, and those of them whose inputs have changed.
+    inputs : array of shape (n_few,)
+        The changes of these inputs.
+    base : Base
+        The tableau and the bounds of the rows; there is memory for ``n_few`` of them.
+    state : State
+        The state of the rows.
+    room : Room
+        How they move.
+    """
+
+    near: Mask
+    rows: Numbers
+    moved: Numbers
+    inputs: Array
+    base: Base
+    state: State
+    room: Room

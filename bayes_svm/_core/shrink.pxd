@@ -2,10 +2,15 @@ from libc.math cimport NAN as nan
 
 from bayes_svm._core.arrays cimport READ, WRITE
 from bayes_svm._core.changed_points cimport factorise_changed, solve_factorised, toggle
-from bayes_svm._core.follow cimport follow_path
+from bayes_svm._core.follow cimport put_in, put_out
 from bayes_svm._core.matrix cimport combine
-from bayes_svm._core.records cimport NEVER, SETTLED, Base, BaseState, Ends, Motion, Moves, Room, Scratch, State
-from bayes_svm._core.structs cimport base_of, base_state_of, ends_of, moves_of, room_of, scratch_of, state_of
+from bayes_svm._core.records cimport DEPENDENT, NEVER, SETTLED, Base, BaseState, Ends, Motion, Moves, Room, Scratch, Screen, State
+from bayes_svm._core.screen cimport follow_screened
+from bayes_svm._core.structs cimport base_of, base_state_of, ends_of, moves_of, room_of, scratch_of, screen_of, state_of
+
+# The same values as in shrink.py.
+cdef enum:
+    EXCHANGES = 5
 
 cdef void _exchange_bounds(Base base, Moves moves, Py_ssize_t p) noexcept nogil
 cdef Py_ssize_t begin(
@@ -25,6 +30,16 @@ cdef double exact_change(
     Scratch scratch,
     double* change,
 ) noexcept nogil
+cdef (Py_ssize_t, Py_ssize_t) _exchange_exceeding(
+    Base base,
+    BaseState start,
+    State state,
+    Py_ssize_t n_changed,
+    double* change,
+    double* residual,
+    double excess,
+    Py_ssize_t capacity,
+) noexcept nogil
 cdef double wrong_side(Py_ssize_t m, State state, double* residual) noexcept nogil
 cdef double _kept_parts(Moves moves, Py_ssize_t p, double* residual) noexcept nogil
 cdef void _shrink(
@@ -34,8 +49,10 @@ cdef void _shrink(
     BaseState start,
     Py_ssize_t max_events,
     double margin,
+    double excess,
     State state,
     Scratch scratch,
     Room room,
     Ends ends,
+    Screen screen,
 ) noexcept nogil

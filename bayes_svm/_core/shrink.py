@@ -9,9 +9,10 @@ if not cython.compiled:
 
     from bayes_svm._core.arrays import READ, WRITE
     from bayes_svm._core.changed_points import factorise_changed, solve_factorised, toggle
-    from bayes_svm._core.follow import follow_path
+    from bayes_svm._core.follow import put_in, put_out
     from bayes_svm._core.matrix import combine
-    from bayes_svm._core.records import NEVER, SETTLED, Motion
+    from bayes_svm._core.records import DEPENDENT, NEVER, SETTLED, Motion
+    from bayes_svm._core.screen import follow_screened
     from bayes_svm._core.structs import (
         base_of,
         base_state_of,
@@ -19,8 +20,12 @@ if not cython.compiled:
         moves_of,
         room_of,
         scratch_of,
+        screen_of,
         state_of,
     )
+
+    # At most so many times, points are exchanged for the exact targets.
+    EXCHANGES = 5
 
 # Operations that a path takes for each row of its tableau, about.
 OPERATIONS = 500
@@ -125,6 +130,31 @@ def exact_change(base, moves, p, time, start, state, n_changed, n_events, direct
     return rate[base.m]
 
 
+def _exchange_exceeding(base, start, state, n_changed, change, residual, excess, capacity):
+    """Put out the points whose beta exceeds a bound, and let in those at a bound that are on the wrong side.
+
+    What is less than ``excess``, in units of the decision value, is rounding.
+
+    Returns the length of ``changed``, and how many points it has exchanged.
+    """
+    exchanged = 0
+    for k in range(base.m):
+        members: cython.bint = state.low[k] == -NEVER and state.high[k] == NEVER
+        beta = start.exact_beta[k] + change[k]
+        above, below = beta - base.upper[k], base.lower[k] - beta
+        wrong = residual[k] if state.at_upper[k] else -residual[k]
+        # The curvature of a point is at most its shifted k(x, x).
+        own = max(above, below) * base.flat[k] / DEPENDENT if state.is_in[k] else wrong
+        if members or not own > excess or n_changed == capacity:
+            continue
+        if state.is_in[k]:
+            n_changed = put_out(k, above > below, state, n_changed)
+        else:
+            n_changed = put_in(base, k, beta, state, n_changed)
+        exchanged += 1
+    return n_changed, exchanged
+
+
 def wrong_side(m, state, residual):
     """Largest residual on the wrong side among the rows that are not moved."""
     worst = 0.0
@@ -146,7 +176,7 @@ def _kept_parts(moves, p, residual):
     return worst
 
 
-def _shrink(base, moves, p, start, max_events, margin, state, scratch, room, ends):
+def _shrink(base, moves, p, start, max_events, margin, excess, state, scratch, room, ends, screen):
     """Follow path p, and write where it ends."""
     # Put the state to the base, with the bounds that this path's members keep.
     _exchange_bounds(base, moves, p)
@@ -165,16 +195,28 @@ def _shrink(base, moves, p, start, max_events, margin, state, scratch, room, end
         moves.steepest[p],
         margin,
     )
-    n_changed, events, outcome, time = follow_path(base, motion, state, n_changed, 1.0, max_events, scratch)
-    ends.events[p], ends.outcomes[p], ends.times[p] = events, outcome, time
+    n_changed, events, outcome, time = follow_screened(
+        base, motion, state, n_changed, 1.0, max_events, scratch, screen
+    )
     # Leave the goals at zero for the next path.
     for j in range(moves.start[p], moves.start[p + 1]):
         if moves.rows[j] >= 0:
             room.goal[moves.rows[j]] = 0.0
-    # Solve the last partition at the exact targets.
+    # Solve the last partition at the exact targets. To be optimal there it takes few exchanges, if any.
     ends.intercepts[p] = exact_change(
         base, moves, p, time, start, state, n_changed, events, room.direction, scratch, ends.changes[p]
     )
+    for _round in range(EXCHANGES):
+        n_changed, exchanged = _exchange_exceeding(
+            base, start, state, n_changed, ends.changes[p], scratch.wait, excess, scratch.capacity
+        )
+        if exchanged == 0:
+            break
+        events += exchanged
+        ends.intercepts[p] = exact_change(
+            base, moves, p, time, start, state, n_changed, events, room.direction, scratch, ends.changes[p]
+        )
+    ends.events[p], ends.outcomes[p], ends.times[p] = events, outcome, time
     # Measure how far that is from optimal on the tableau's rows.
     worst = wrong_side(base.m, state, scratch.wait)
     if outcome != SETTLED:
@@ -184,7 +226,7 @@ def _shrink(base, moves, p, start, max_events, margin, state, scratch, room, end
 
 
 @cython.locals(head=cython.Py_ssize_t, tail=cython.Py_ssize_t)
-def shrink_each(base, moves, start, max_events, margin, state, scratch, room, ends):
+def shrink_each(base, moves, start, max_events, margin, excess, state, scratch, room, ends, screen):
     """Follow each path from the base at the perturbed targets, and write where it ends to ``ends``.
 
     The bounds in ``base`` change while a path is followed: no other thread may read them.
@@ -201,6 +243,8 @@ def shrink_each(base, moves, start, max_events, margin, state, scratch, room, en
         Limit on the number of events of each path.
     margin : float
         Distance from 0 at which the watched point's decision value has a sign beyond doubt.
+    excess : float
+        Violation of optimality at the exact targets beyond which points are exchanged.
     state : State
         Memory for the state of a path.
     scratch : Scratch
@@ -209,6 +253,8 @@ def shrink_each(base, moves, start, max_events, margin, state, scratch, room, en
         Memory for one path; its goals are 0.
     ends : Ends
         Where the ends are written.
+    screen : Screen
+        Memory for a path on few rows.
     """
     keep = []
     shared, memory = base_of(base, WRITE, READ, keep), scratch_of(scratch, len(base.is_in), keep)
@@ -216,10 +262,11 @@ def shrink_each(base, moves, start, max_events, margin, state, scratch, room, en
     paths = moves_of(moves, m, memory.capacity, keep)
     at = state_of(state, m, memory.capacity, 0, keep)
     first, place = base_state_of(start, m, READ, keep), room_of(room, m, READ, keep)
-    found = ends_of(ends, paths.n_paths, m, keep)
+    found, few = ends_of(ends, paths.n_paths, m, keep), screen_of(screen, m, memory.capacity, keep)
     limit: cython.Py_ssize_t = max_events
     clear: cython.double = margin
+    least: cython.double = excess
     for head, tail in slices(paths.n_paths, OPERATIONS * m):
         with cython.nogil:
             for p in range(head, tail):
-                _shrink(shared, paths, p, first, limit, clear, at, memory, place, found)
+                _shrink(shared, paths, p, first, limit, clear, least, at, memory, place, found, few)

@@ -1,4 +1,4 @@
-from bayes_svm._core.records import Base, BaseState, Ends, Moves, Room, Scratch, State
+from bayes_svm._core.records import Base, BaseState, Ends, Moves, Room, Scratch, Screen, State
 
 def shrink_each(
     base: Base,
@@ -6,8 +6,10 @@ def shrink_each(
     start: BaseState,
     max_events: int,
     margin: float,
+    excess: float,
     state: State,
     scratch: Scratch,
     room: Room,
     ends: Ends,
+    screen: Screen,
 ) -> None: ...

@@ -7,7 +7,18 @@ import cython
 
 if not cython.compiled:
     from bayes_svm._core.arrays import READ, WRITE, doubles, flags, length, numbers, places, rows, starts
-    from bayes_svm._core.records import Base, BaseState, Ends, Guests, Motion, Moves, Room, Scratch, State
+    from bayes_svm._core.records import (
+        Base,
+        BaseState,
+        Ends,
+        Guests,
+        Motion,
+        Moves,
+        Room,
+        Scratch,
+        Screen,
+        State,
+    )
 
 
 def base_of(base, write, write_tableau, keep):
@@ -17,7 +28,7 @@ def base_of(base, write, write_tableau, keep):
     m = length(base.is_in, "base.is_in", 0)
     return Base(
         rows(base.W, "base.W", m + 1, m + 1, write_tableau, keep),
-        flags(base.is_in, "base.is_in", m, READ, keep),
+        flags(base.is_in, "base.is_in", m, write_tableau, keep),
         doubles(base.lower, "base.lower", m, write, keep),
         doubles(base.upper, "base.upper", m, write, keep),
         doubles(base.flat, "base.flat", m, write_tableau, keep),
@@ -159,4 +170,20 @@ def room_of(room, m, write, keep):
         doubles(room.goal, "room.goal", m + 1, WRITE, keep),
         doubles(room.drift, "room.drift", m, write, keep),
         doubles(room.direction, "room.direction", m + 1, WRITE, keep),
+    )
+
+
+def screen_of(screen, m, capacity, keep):
+    """Memory for paths of m points on few of them."""
+    if not cython.compiled:
+        return screen
+    few = length(screen.base.is_in, "screen.base.is_in", 0)
+    return Screen(
+        flags(screen.near, "screen.near", m, WRITE, keep),
+        numbers(screen.rows, "screen.rows", few, WRITE, keep),
+        numbers(screen.moved, "screen.moved", few, WRITE, keep),
+        doubles(screen.inputs, "screen.inputs", few, WRITE, keep),
+        base_of(screen.base, WRITE, WRITE, keep),
+        state_of(screen.state, few, capacity, 0, keep),
+        room_of(screen.room, few, WRITE, keep),
     )

@@ -75,10 +75,6 @@ def independent_points(gram: KernelMatrix, candidates: Indices, shift: float) ->
     length = np.sqrt(np.maximum(np.diagonal(shifted), np.finfo(float).tiny))
     shifted /= length
     shifted /= length[:, None]
-    # Without pivoting it takes a fraction of the time, and mostly shows that all points are independent.
-    factor, info = cholesky(shifted)
-    if info == 0 and np.square(np.diagonal(factor)).min() > CLEARLY_INDEPENDENT:
-        return np.sort(candidates)
     _, order, rank, _ = lapack.dpstrf(shifted, tol=DEPENDENT, lower=1)
     return np.sort(candidates[order[:rank] - 1])
 

@@ -10,12 +10,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_svm._core.follow import follow
-from bayes_svm._core.records import NEVER, Base, Motion, Scratch, State
+from bayes_svm._core.records import NEVER, Base, Motion, Room, Scratch, Screen, State
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.tableau import Tableau, flat_curvature
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["Stretch", "base_of", "beta_at", "blank_state", "follow_on", "motion_of", "scratch", "state_at"]
+__all__ = [
+    "Stretch",
+    "base_of",
+    "beta_at",
+    "blank_state",
+    "follow_on",
+    "motion_of",
+    "room",
+    "scratch",
+    "screen",
+    "state_at",
+]
 
 
 # After this many changes of the partition a new tableau costs less than the list of the changes.
@@ -23,6 +34,8 @@ MAX_CHANGES = 64
 # A stretch may have this many events for each row of its tableau, and ``MORE_EVENTS`` besides.
 EVENTS_PER_ROW = 20
 MORE_EVENTS = 1000
+# A path that comes near more rows than this is followed on all.
+MOST_NEAR = 1024
 
 
 @dataclass(frozen=True)
@@ -115,6 +128,31 @@ def scratch(n_rows: int, capacity: int) -> Scratch:
         pivots=np.empty(capacity, dtype=np.int64),
         weights=np.empty(capacity),
         factored=np.full(capacity + 1, -1),
+    )
+
+
+def room(n_rows: int) -> Room:
+    """Memory for one path."""
+    return Room(goal=np.zeros(n_rows + 1), drift=np.zeros(n_rows), direction=np.empty(n_rows + 1))
+
+
+def screen(n_rows: int, capacity: int) -> Screen:
+    """Memory for a path on few of the rows."""
+    few = min(n_rows, MOST_NEAR)
+    return Screen(
+        near=np.empty(n_rows, dtype=np.bool_),
+        rows=np.empty(few, dtype=np.int64),
+        moved=np.empty(few, dtype=np.int64),
+        inputs=np.empty(few),
+        base=Base(
+            W=np.empty((few + 1, few + 1)),
+            is_in=np.empty(few, dtype=np.bool_),
+            lower=np.empty(few),
+            upper=np.empty(few),
+            flat=np.empty(few),
+        ),
+        state=blank_state(few, capacity),
+        room=room(few),
     )
 
 

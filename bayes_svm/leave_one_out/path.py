@@ -11,17 +11,17 @@ import numpy as np
 from joblib import delayed
 
 from bayes_svm._core.matrix import add_sparse_product
-from bayes_svm._core.records import Ends, Moves, Room
+from bayes_svm._core.records import Ends, Moves
 from bayes_svm._core.removals import Removals
 from bayes_svm._core.shrink import shrink_each
 from bayes_svm.dual.solution import DualSolution
-from bayes_svm.dual.tableau_path import blank_state, scratch
+from bayes_svm.dual.tableau_path import blank_state, room, scratch, screen
 from bayes_svm.leave_one_out.group_path import follow_anew
 from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import MARGIN, steepest_fall
 from bayes_svm.leave_one_out.start import Origin, SharedTableau
-from bayes_svm.leave_one_out.verify import verify
+from bayes_svm.leave_one_out.verify import settled_within, verify
 from bayes_svm.utils.parallel import run_all
 from bayes_svm.utils.progress import counted
 from bayes_svm.utils.threads import one_blas_thread
@@ -180,9 +180,10 @@ def _run_batch(
         )
         # A path changes the bounds, which other threads read: it gets its own copy.
         base = shared.base._replace(lower=shared.base.lower.copy(), upper=shared.base.upper.copy())
+        rounding = float(settled_within(origin, origin.scale))
         shrink_each(
-            base, moves, shared.base_state, MAX_EVENTS, MARGIN, blank_state(m, CAPACITY),
-            scratch(m, CAPACITY), Room(np.zeros(m + 1), np.zeros(m), np.empty(m + 1)), ends,
+            base, moves, shared.base_state, MAX_EVENTS, MARGIN, rounding, blank_state(m, CAPACITY),
+            scratch(m, CAPACITY), room(m), ends, screen(m, CAPACITY),
         )  # fmt: skip
         return verify(origin, shared, removals, moves, ends)
 

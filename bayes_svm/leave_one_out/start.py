@@ -119,8 +119,9 @@ class SharedTableau:
         Their distances from the margin.
     free_rest : array of shape (n_free, n_other)
         Kernel values between the free points and the other rows; empty if no point is outside.
-    free_outside : array of shape (n_free, n_outside)
-        Kernel values between the free points and those outside, in single precision for a first check.
+    first_outside : array of shape (n_first, n_outside)
+        Kernel values between the rows of the first tableau and the points outside, in single precision for a
+        first check.
     base : Base
         The tableau and the bounds of its rows, as the loops take them.
     base_state : BaseState
@@ -132,7 +133,7 @@ class SharedTableau:
     outside: Indices
     distance: Array
     free_rest: Array
-    free_outside: NDArray[np.float32]
+    first_outside: NDArray[np.float32]
     base: Base
     base_state: BaseState
 
@@ -201,16 +202,16 @@ class SharedTableau:
             outside, distance = outside[order], distance[order]
             # Values beyond single precision become infinite: the first check is then not clear, and a second
             # one follows.
-            free_outside = problem.gram.single_block(free, outside)
+            first_outside = problem.gram.single_block(chosen, outside)
         else:
-            outside, distance, free_outside = known.outside, known.distance, known.free_outside
+            outside, distance, first_outside = known.outside, known.distance, known.first_outside
         return cls(
             tableau=tableau,
             position=position,
             outside=outside,
             distance=distance,
             free_rest=problem.gram.block(free, others if len(outside) else outside),
-            free_outside=free_outside,
+            first_outside=first_outside,
             base=base_of(problem, tableau),
             base_state=base_state,
         )
@@ -221,7 +222,7 @@ def _require_memory(origin: Origin, n_other: int) -> None:
     n_free = len(origin.system.free)
     size = n_free + n_other + 1
     require_bytes(
-        8 * (size * (size + 3 * n_free) + n_free * len(origin.problem.label)),
+        8 * size * (size + 3 * n_free) + 4 * size * len(origin.problem.label),
         f"The leave-one-out tableau of {size - 1} points",
         "Fit on fewer points, or lower C.",
     )

@@ -27,7 +27,7 @@ from bayes_svm.leave_one_out.retrain import end_solved
 from bayes_svm.leave_one_out.start import Origin, SharedTableau
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["PRECISE", "optimal_ends", "verify"]
+__all__ = ["PRECISE", "optimal_ends", "settled_within", "verify"]
 
 
 # The end of a path is accepted if its KKT residual is at most this multiple of the scale.
@@ -177,6 +177,11 @@ def _verify_moved(batch: _Batch, outcomes: Outcomes) -> Mask:
     return measured.free & _optimal(origin, kkt, gap, dual, origin.scale)
 
 
+def settled_within(origin: Origin, scale: Array | float) -> Array:
+    """Largest violation of optimality that counts as rounding, for decision values of a scale."""
+    return np.maximum(PRECISE * scale, ROUNDING_FACTOR * origin.rounding)
+
+
 def _optimal(origin: Origin, kkt: Array, gap: Array, dual: Array, scale: Array | float) -> Mask:
     """Whether residual and duality gap are no more than rounding, and the rounding itself is small.
 
@@ -184,7 +189,7 @@ def _optimal(origin: Origin, kkt: Array, gap: Array, dual: Array, scale: Array |
     :class:`~bayes_svm.dual.solution.DualSolution` has sums of its own, and is judged by these.
     """
     rounding = origin.rounding
-    settled = kkt <= np.maximum(PRECISE * scale, ROUNDING_FACTOR * rounding)
+    settled = kkt <= settled_within(origin, scale)
     gap_rounding = ROUNDING_FACTOR * np.maximum(EPSILON * scale, rounding) * origin.total_bound
     closed = gap <= EXACT_GAP * dual + gap_rounding
     permitted = np.maximum(VERIFIED * scale, origin.permitted)
@@ -220,7 +225,7 @@ def _verify_outside(batch: _Batch) -> tuple[Mask, Indices]:
     if len(paths) == 0:
         return np.asarray(good), shared.outside[:0]
     side = _side_after(batch, doubtful[paths], points, np.float64)
-    wrong = ~(side > -max(PRECISE * origin.scale, ROUNDING_FACTOR * origin.rounding))
+    wrong = ~(side > -settled_within(origin, origin.scale))
     good[doubtful[paths[wrong.any(axis=1)]]] = False
     return np.asarray(good), shared.outside[points[wrong.any(axis=0)]]
 
@@ -234,17 +239,25 @@ def _side_after(
     """
     origin, shared, removals, delta = batch.origin, batch.shared, batch.removals, batch.delta[paths]
     near, n_free = shared.outside[which], shared.tableau.n_free
-    # The free points change on every path: their part of the kernel matrix is at hand in single precision.
-    free_part: NDArray[Any]
-    between: NDArray[Any]
     gram, others = origin.problem.gram, batch.points[n_free:]
+    between: NDArray[Any]
+    side: NDArray[Any]
+    of_free, of_others = np.split(delta.astype(precision), [n_free], axis=1)
     if precision is np.float32:
-        free_part, between = shared.free_outside[:, which], gram.single_block(others, near)
+        # In single precision the kernel values of the first tableau's rows are at hand.
+        at_hand = shared.first_outside[:, which]
+        side = of_free @ at_hand[:n_free]
+        place = shared.position[others]
+        known = (place >= 0) & (place < len(at_hand))
+        weights = np.zeros((len(paths), len(at_hand) - n_free), dtype=precision)
+        weights[:, place[known] - n_free] = of_others[:, known]
+        add_sparse_product(side, weights, at_hand[n_free:])
+        others, of_others = others[~known], of_others[:, ~known]
+        between = gram.single_block(others, near)
     else:
-        free_part, between = gram.block(origin.system.free, near), gram.block(others, near)
-    side = delta[:, :n_free].astype(precision) @ free_part
-    of_others = np.ascontiguousarray(delta[:, n_free:], dtype=precision)
-    add_sparse_product(side, of_others, between)
+        side = of_free @ gram.block(origin.system.free, near)
+        between = gram.block(others, near)
+    add_sparse_product(side, np.ascontiguousarray(of_others), between)
     side += batch.ends.intercepts[paths, None].astype(precision)
     side *= np.where(origin.exact_residual[near] > 0, 1.0, -1.0).astype(precision)
     side += shared.distance[which].astype(precision)

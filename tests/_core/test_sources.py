@@ -11,6 +11,9 @@ from _loops import NAMES, copied, loop, recorded
 from _sources import sources
 from bayes_svm._core import check_records, pair_records, records, removals
 
+# Modules whose headers have constants of their own.
+OWN = ("logistic", "screen", "shrink")
+
 
 def arrays(arguments):
     """Every array among some arguments and in their records."""
@@ -55,7 +58,7 @@ def test_a_struct_has_the_fields_of_its_record(module):
         assert all(isinstance(getattr(record, size), property) for size in sizes)
 
 
-@pytest.mark.parametrize("module", [records, pair_records])
+@pytest.mark.parametrize("module", [records, pair_records, *(vars(sources())[name] for name in OWN)])
 def test_a_constant_has_the_same_value_in_c(module):
     header = Path(module.__file__).with_suffix(".pxd").read_text()
     constants = re.findall(r"#define (\w+) (\S+)", header) + re.findall(r"    (\w+) = (\d+)\n", header)

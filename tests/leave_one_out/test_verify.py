@@ -28,7 +28,7 @@ def test_a_path_that_ends_wrong_is_never_believed(monkeypatch):
     whole = leave_one_out(svc, X, y)
 
     def wrong_ends(*arguments):
-        ends = arguments[-1]
+        ends = arguments[-2]
         ends.changes.fill(0.01)
         ends.times.fill(1.0)
 
