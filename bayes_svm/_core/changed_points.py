@@ -7,7 +7,7 @@ many rows of the tableau. See ``docs/explanation/leave_one_out.md``.
 import cython
 
 if not cython.compiled:
-    from bayes_svm._core.records import DEPENDENT, LOST
+    from bayes_svm._core.records import DEPENDENT
 
 
 def factorise(A, pivots, size):
@@ -41,16 +41,17 @@ def solve_factorised(A, pivots, x, size):
     # The row exchanges come first, then the lower factor from the top, then the upper one from the bottom.
     for k in range(size):
         x[k], x[pivots[k]] = x[pivots[k]], x[k]
-    for k in range(size):
-        for i in range(k + 1, size):
-            x[i] -= A[i][k] * x[k]
+    for i in range(size):
+        row = A[i]
+        for k in range(i):
+            x[i] -= row[k] * x[k]
     for k in range(size - 1, -1, -1):
         for j in range(k + 1, size):
             x[k] -= A[k][j] * x[j]
         x[k] /= A[k][k]
 
 
-def _append_factor(base, changed, n, A, pivots):
+def _append_factor(base, changed, n, A, pivots, lost):
     """Extend the factors of the first ``n`` changed points by the next one; False if its pivot is lost.
 
     The map is symmetric, except that entries between a point that was in and one that was out have opposite
@@ -74,23 +75,24 @@ def _append_factor(base, changed, n, A, pivots):
     new[n], pivots[n] = pivot, n
     # The pivot of a point that was out has the size of k(x, x), that of a point that was in of its inverse.
     size = base.flat[own] / DEPENDENT
-    return abs(pivot) > LOST * (1.0 / size if was_in else size)
+    return abs(pivot) > lost * (1.0 / size if was_in else size)
 
 
-def _next_factor(base, changed, n, n_changed, A, pivots):
+def _next_factor(base, changed, n, n_changed, A, pivots, lost):
     """Extend the factors of the first ``n`` changed points by one of the others; False if none will do."""
     for k in range(n, n_changed):
         changed[n], changed[k] = changed[k], changed[n]
-        if _append_factor(base, changed, n, A, pivots):
+        if _append_factor(base, changed, n, A, pivots, lost):
             return True
     return False
 
 
-def factorise_changed(base, changed, n_changed, scratch):
+def factorise_changed(base, changed, n_changed, lost, scratch):
     """LU factors of the map from inputs to positions of the changed points; False if singular.
 
     From one event to the next the list of points grows or shrinks by one. The factors of what is the same
-    at its head are kept. The points may be put in another order.
+    at its head are kept. The points may be put in another order. Nothing is divided by a pivot below the
+    share ``lost`` of its usual size.
     """
     A, pivots, factored = scratch.A, scratch.pivots, scratch.factored
     assert 0 <= n_changed <= scratch.capacity
@@ -98,7 +100,7 @@ def factorise_changed(base, changed, n_changed, scratch):
     n = 0
     while n < n_changed and factored[n] == changed[n]:
         n += 1
-    while n < n_changed and _next_factor(base, changed, n, n_changed, A, pivots):
+    while n < n_changed and _next_factor(base, changed, n, n_changed, A, pivots, lost):
         factored[n] = changed[n]
         n += 1
     # -1 ends the list.

@@ -5,6 +5,7 @@ from bayes_svm._core.changed_points cimport factorise_changed, solve_factorised,
 from bayes_svm._core.matrix cimport combine
 from bayes_svm._core.records cimport (
     DONE,
+    LOST_ON_THE_WAY,
     NEVER,
     NO_RATE,
     NO_WAY_ON,

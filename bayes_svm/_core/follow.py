@@ -17,6 +17,7 @@ if not cython.compiled:
     from bayes_svm._core.matrix import combine
     from bayes_svm._core.records import (
         DONE,
+        LOST_ON_THE_WAY,
         NEVER,
         NO_RATE,
         NO_WAY_ON,
@@ -30,7 +31,7 @@ if not cython.compiled:
 def rates(base, motion, state, n_changed, scratch):
     """Rates of all positions, into ``scratch``; False if they are not determined."""
     changed, rate, weights = state.changed, scratch.rate, scratch.weights
-    if not factorise_changed(base, changed, n_changed, scratch):
+    if not factorise_changed(base, changed, n_changed, LOST_ON_THE_WAY, scratch):
         return False
     # The inputs of the changed points make their positions of the base move as ``goal`` says.
     for a in range(n_changed):
@@ -331,7 +332,7 @@ def enter_each(base, candidates, beta, state, scratch):
         # One point adds at most two to the list.
         while entered < n and n_changed + 2 <= memory.capacity:
             i = points[entered]
-            if not factorise_changed(path, at.changed, n_changed, memory):
+            if not factorise_changed(path, at.changed, n_changed, LOST_ON_THE_WAY, memory):
                 break
             sense = 1.0 if start[i] == path.lower[i] else -1.0
             n_in, n_changed, _ = _enter(path, i, start[i], sense, at, n_in, n_changed, memory)

@@ -9,10 +9,11 @@ cdef extern from *:
     """
     #define DEPENDENT 1e-10
     #define LOST 1e-4
+    #define LOST_ON_THE_WAY 1e-8
     #define NO_RATE 1e-9
     #define NEVER 1e300
     """
-    const double DEPENDENT, LOST, NO_RATE, NEVER
+    const double DEPENDENT, LOST, LOST_ON_THE_WAY, NO_RATE, NEVER
 
 cdef enum:
     DONE = 0

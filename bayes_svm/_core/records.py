@@ -17,6 +17,7 @@ __all__ = [
     "DEPENDENT",
     "DONE",
     "LOST",
+    "LOST_ON_THE_WAY",
     "NEVER",
     "NO_RATE",
     "NO_WAY_ON",
@@ -43,6 +44,8 @@ Numbers = NDArray[np.int64]
 DEPENDENT = 1e-10
 # A pivot below this share of its usual size is rounding, and nothing is divided by it.
 LOST = 1e-4
+# On the way of a path, whose end is solved anew, down to this share.
+LOST_ON_THE_WAY = 1e-8
 # A rate below this share of the fastest one is rounding.
 NO_RATE = 1e-9
 # An end of an interval that no position reaches, and a time that nothing waits for.

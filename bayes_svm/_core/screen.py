@@ -120,7 +120,7 @@ def _mark_missed(base, motion, state, time, screen, n, scratch):
 
 def _return(m, state, n_changed, screen, n, scratch):
     """Bring the state of all rows to the end of the path."""
-    at, rows, factored = screen.state, screen.rows, scratch.factored
+    at, rows = screen.state, screen.rows
     for i in range(m):
         state.position[i] += scratch.rate[i]
     for c in range(n):
@@ -129,11 +129,8 @@ def _return(m, state, n_changed, screen, n, scratch):
         state.is_in[k], state.at_upper[k] = at.is_in[c], at.at_upper[c]
     for a in range(n_changed):
         state.changed[a] = rows[at.changed[a]]
-    # The factors are those of the same points under their other numbers.
-    a = 0
-    while factored[a] >= 0:
-        factored[a] = rows[factored[a]]
-        a += 1
+    # The factors go by the numbers of the near rows.
+    scratch.factored[0] = -1
 
 
 def follow_screened(base, motion, state, n_changed, end, max_events, scratch, screen):
@@ -152,7 +149,6 @@ def follow_screened(base, motion, state, n_changed, end, max_events, scratch, sc
             room.direction, room.goal, room.drift, motion.needed, watched,
             motion.sign, motion.steepest, motion.margin,
         )  # fmt: skip
-        # The factors go by the numbers of the points.
         scratch.factored[0] = -1
         changed, events, outcome, time = follow_path(
             _few(screen.base, n), part, screen.state, n_in, n_changed, end, max_events, scratch

@@ -4,7 +4,7 @@ from bayes_svm._core.arrays cimport READ, WRITE
 from bayes_svm._core.changed_points cimport factorise_changed, solve_factorised, toggle
 from bayes_svm._core.follow cimport put_in, put_out
 from bayes_svm._core.matrix cimport combine
-from bayes_svm._core.records cimport DEPENDENT, NEVER, SETTLED, Base, BaseState, Ends, Motion, Moves, Room, Scratch, Screen, State
+from bayes_svm._core.records cimport DEPENDENT, LOST, NEVER, SETTLED, Base, BaseState, Ends, Motion, Moves, Room, Scratch, Screen, State
 from bayes_svm._core.screen cimport follow_screened
 from bayes_svm._core.structs cimport base_of, base_state_of, ends_of, moves_of, room_of, scratch_of, screen_of, state_of
 

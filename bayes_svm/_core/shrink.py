@@ -11,7 +11,7 @@ if not cython.compiled:
     from bayes_svm._core.changed_points import factorise_changed, solve_factorised, toggle
     from bayes_svm._core.follow import put_in, put_out
     from bayes_svm._core.matrix import combine
-    from bayes_svm._core.records import DEPENDENT, NEVER, SETTLED, Motion
+    from bayes_svm._core.records import DEPENDENT, LOST, NEVER, SETTLED, Motion
     from bayes_svm._core.screen import follow_screened
     from bayes_svm._core.structs import (
         base_of,
@@ -90,7 +90,9 @@ def exact_change(base, moves, p, time, start, state, n_changed, n_events, direct
         direction[i] = time * moves.directions[p][i]
     if n_events > 0:
         _flips(base, start, state, direction)
-    if not factorise_changed(base, changed, n_changed, scratch):
+    # Smaller pivots may do on the way.
+    scratch.factored[0] = -1
+    if not factorise_changed(base, changed, n_changed, LOST, scratch):
         return nan
     # At the exact targets a changed point ends with residual zero if it is in, and at its bound if not.
     for a in range(n_changed):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from _sources import sources
-from bayes_svm._core.records import Base
+from bayes_svm._core.records import LOST, Base
 from bayes_svm.dual.tableau_path import scratch
 
 # C alone can call these when they are compiled.
@@ -46,7 +46,7 @@ def tableau(K, free):
 def solved(base, points, right, memory):
     """The inputs of the changed points that give these positions, in the points' order."""
     changed = np.append(points, [0] * (len(memory.A) - len(points)))
-    assert factorise_changed(base, changed, len(points), memory)
+    assert factorise_changed(base, changed, len(points), LOST, memory)
     order = {point: place for place, point in enumerate(points)}
     rows = np.array([order[point] for point in changed[: len(points)]], dtype=int)
     x = np.append(right[rows], np.zeros(len(memory.A)))
@@ -80,7 +80,7 @@ def test_points_that_no_order_helps_are_factorised_by_exchanging_rows():
 
 def test_a_changed_points_system_may_be_singular():
     base = Base(np.zeros((3, 3)), np.array([True, False]), np.zeros(2), np.ones(2), np.full(2, 1e-10))
-    assert not factorise_changed(base, np.array([0, 1]), 2, scratch(2, 4))
+    assert not factorise_changed(base, np.array([0, 1]), 2, LOST, scratch(2, 4))
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 7, 8])
