@@ -66,6 +66,18 @@ class Split:
         """Number of negatives."""
         return self._number(self.negatives)
 
+    @property
+    def direction(self) -> Array:
+        """Coefficients ``y - y'`` of the labelling in which all rows are wrong."""
+        c = np.zeros(len(self.positives) + len(self.negatives) if self.counts is None else len(self.counts))
+        c[self.positives] = 2.0 * self.weights(self.positives)
+        c[self.negatives] = -2.0 * self.weights(self.negatives)
+        return c
+
+    def weights(self, rows: Indices) -> Array:
+        """How often some rows count."""
+        return np.ones(len(rows)) if self.counts is None else self.counts[rows]
+
     def _number(self, rows: Indices) -> int:
         return len(rows) if self.counts is None else int(self.counts[rows].sum())
 
@@ -223,7 +235,24 @@ class FBetaLoss(_Stratified):
 
     beta: float
 
+    def value(self, u: Array, v: Array) -> Array:
+        """The loss of u false negatives and v false positives."""
+        factor = 1.0 + self.beta**2
+        kept = self.split.n_positive - u
+        return np.asarray(100.0 - 100.0 * factor * kept / (factor * self.split.n_positive - u + v))
+
+    def worth(self, positives: Ranked, negatives: Ranked) -> tuple[Array, Array]:
+        """Numbers of false negatives, and for each the largest loss less the scores of negatives."""
+        _, _, loss, gained = self._best_for_each(positives, negatives)
+        return positives.ends, (loss + gained)[::-1]
+
     def _best_table(self, positives: Ranked, negatives: Ranked) -> tuple[float, float, float]:
+        a, b, loss, gained = self._best_for_each(positives, negatives)
+        best = first_largest(loss - 2.0 * positives.sums[::-1] + gained)
+        return float(loss[best]), float(a[best]), float(b[best])
+
+    def _best_for_each(self, positives: Ranked, negatives: Ranked) -> tuple[Array, Array, Array, Array]:
+        """Every a that can be best, the best b for each, their loss, and twice the b highest scores."""
         total, n_runs = positives.ends[-1], len(negatives.values)
         a = total - positives.ends[::-1]
         numerator = 100.0 * (1.0 + self.beta**2) * a
@@ -238,10 +267,7 @@ class FBetaLoss(_Stratified):
         run = np.minimum(low, n_runs - 1)
         start, value = negatives.ends[low], negatives.values[run]
         b = turning(numerator, base, -2.0 * value, start, np.maximum(start, negatives.ends[run + 1] - 1.0))
-        loss = 100.0 - numerator / (base + b)
-        gained = -2.0 * (negatives.sums[low] + (b - start) * value)
-        best = first_largest(loss - 2.0 * positives.sums[::-1] + gained)
-        return float(loss[best]), float(a[best]), float(b[best])
+        return a, b, 100.0 - numerator / (base + b), -2.0 * (negatives.sums[low] + (b - start) * value)
 
 
 @dataclass(frozen=True)
@@ -256,8 +282,8 @@ class ContingencyLoss(_Stratified):
         return cls(split, _checked_table(function, split))
 
     def _best_table(self, positives: Ranked, negatives: Ranked) -> tuple[float, float, float]:
-        lost = -2.0 * positives.total(np.arange(len(self.table))[::-1])
-        gained = -2.0 * negatives.total(np.arange(self.table.shape[1]))
+        lost = -2.0 * positives.total(np.arange(len(self.table), dtype=np.float64)[::-1])
+        gained = -2.0 * negatives.total(np.arange(self.table.shape[1], dtype=np.float64))
         step = max(1, BLOCK // len(gained))
         best, where = -np.inf, (0, 0)
         for start in range(0, len(lost), step):
