@@ -30,6 +30,9 @@ from bayes_svm.utils.types import Array
 
 __all__ = ["CuttingPlaneResult", "Point", "lowest_of_bound", "minimise"]
 
+# Weights are made longer by at most this factor.
+LONGER = 1.1
+
 
 @dataclass(frozen=True)
 class CuttingPlaneResult:
@@ -203,8 +206,16 @@ class _Search:
         vector = self._add(level, c)
         lower = self.C * level - self.C**2 * float(vector @ vector) / 2
         self.query = None
-        self._record(_point_at(self.products, self.loss, self.C, w), lower)
+        point = _point_at(self.products, self.loss, self.C, w)
+        self._record(min(point, self._longer(point), key=lambda point: point.value), lower)
         return True
+
+    def _longer(self, point: Point) -> Point:
+        """The point at which w is so long that its own plane is 0, which it should be if C is large."""
+        reached = float(point.c @ point.scores)
+        if not 0 < reached < point.level <= LONGER * reached:
+            return point
+        return _point_at(self.products, self.loss, self.C, point.level / reached * point.w)
 
     def _add(self, level: float, c: Array) -> Array:
         vector = self.products.combined(c)

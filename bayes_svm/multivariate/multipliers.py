@@ -38,8 +38,12 @@ FIRST_GRADIENT, DECLINE = 0.3, 0.7
 RESIDUAL = 0.1
 # Halvings of a line search, which ends earlier where the slope is this share of the first one.
 HALVINGS, FLAT = 7, 0.1
-# First change of a share, as a multiple of the best one that is the same for all rows, and its growth.
-FIRST_CHANGE, GROWTH = 100.0, 2.5
+# First sigma, relative to the best step along which all shares are equal.
+FIRST_SIGMA = 100.0
+# Factor of sigma after a round that was solved in so many steps, divisor after one that was not.
+GROWTH, SHRINK = 2.5, 2.0
+# Largest sigma, relative to the one by which the loss of one row moves its share from 0 to 1.
+LARGEST = 30.0
 
 
 def planes_before(products: Products, loss: Loss) -> int | None:
@@ -59,19 +63,21 @@ def rounds(products: Products, loss: Loss, C: float) -> Iterator[Mixture]:
     direction = loss.split.direction
     current = Shares.of(loss, np.zeros(products.n_rows), np.zeros(products.n_rows))
     w, scores = np.zeros(products.n_weights), np.zeros(products.n_rows)
-    # At most, a row that is labelled wrong changes its share by 1.
-    largest = float(np.diff(current.wrong[:2])[0] / np.diff(current.height[:2])[0])
+    largest = LARGEST * float(np.diff(current.wrong[:2])[0] / np.diff(current.height[:2])[0])
     vector = products.combined(direction)
     rows, square = float(np.abs(direction).sum()) / 2, float(vector @ vector)
-    sigma = min(largest, FIRST_CHANGE * rows / (C * square)) if square > 0 else largest
-    for number in range(ROUNDS):
+    sigma = min(largest, FIRST_SIGMA * rows / (C * square)) if square > 0 else largest
+    accuracy = FIRST_GRADIENT
+    for _ in range(ROUNDS):
         problem = _Round(products, current, direction, C, sigma)
-        w, scores, settled = problem.solved(w, scores, FIRST_GRADIENT * DECLINE**number)
+        w, scores, settled = problem.solved(w, scores, accuracy)
         shares, _ = problem.shares(scores)
         current = Shares.of(loss, shares, scores)
         yield current.level, current.coefficients, w
         if settled:
-            sigma = min(largest, GROWTH * sigma)
+            accuracy, sigma = DECLINE * accuracy, min(largest, GROWTH * sigma)
+        else:
+            sigma /= SHRINK
 
 
 @dataclass(frozen=True)

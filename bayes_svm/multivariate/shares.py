@@ -62,16 +62,18 @@ class Shares:
         cuts, u, chain = _pieces(loss, shares)
         weight = np.diff(cuts)
         base = (1.0 + loss.beta**2) * split.n_positive - u
-        v, price = chain.copy(), np.zeros(len(u))
-        # The price is 100 (1 + beta^2) / y^2, with y = (base + v) / root. Pieces that have the same
-        # price share their false positives, as in isotonic regression of y.
+        v = chain.copy()
+        # The price is about 100 (1 + beta^2) / y^2, with y = (base + v) / root. Pieces that have the
+        # same price share their false positives, as in isotonic regression of y.
         some = u < split.n_positive
         root = np.sqrt(split.n_positive - u[some])
-        y = isotonic_regression((base + chain)[some] / root, sample_weight=weight[some] * root)
-        v[some] = np.maximum(0.0, y * root - base[some])
-        price[some] = 100.0 * (1.0 + loss.beta**2) / y**2
+        if some.any():
+            y = isotonic_regression((base + chain)[some] / root, sample_weight=weight[some] * root)
+            v[some] = np.maximum(0.0, y * root - base[some])
         low = np.floor(v)
-        mean = (1.0 - v + low) * loss.value(u, low) + (v - low) * loss.value(u, low + 1.0)
+        least, more = loss.value(u, low), loss.value(u, low + 1.0)
+        mean = least + (v - low) * (more - least)
+        price = isotonic_regression(more - least, sample_weight=weight, increasing=False)
         wrong, height = loss.worth(*split.ranked(scores))
         return cls(loss, shares, float(weight @ mean), cuts, price, wrong, height)
 

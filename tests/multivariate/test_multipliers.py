@@ -36,7 +36,7 @@ def test_the_optimum_is_that_of_planes_alone(monkeypatch, C, beta, weighted):
     found = minimise(LinearProducts(X), loss, C, tol=1e-4)
     assert planes.converged
     assert found.converged
-    assert found.n_planes < 60
+    assert found.n_planes < planes.n_planes
     assert found.primal >= planes.dual * (1 - 1e-9)
     assert planes.primal >= found.dual * (1 - 1e-9)
     assert np.all(np.diff(found.history[:, 0]) <= 0)
@@ -51,7 +51,7 @@ def test_every_form_of_the_data(form):
     first = minimise(LinearProducts(X), loss, 1.0)
     other = minimise(LinearProducts(form(X)), loss, 1.0)
     assert other.n_planes == first.n_planes
-    np.testing.assert_allclose(other.w, first.w, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(other.w, first.w, atol=1e-5)
 
 
 @pytest.mark.usefixtures("at_once")
