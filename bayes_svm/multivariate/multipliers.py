@@ -14,14 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from bayes_svm.multivariate.contingency import FBetaLoss
+from bayes_svm.multivariate.balanced_shares import BalancedShares
+from bayes_svm.multivariate.contingency import AtKLoss, FBetaLoss
 from bayes_svm.multivariate.losses import Loss
+from bayes_svm.multivariate.moving import Balanced, Pooled
 from bayes_svm.multivariate.products import LinearProducts, Products
-from bayes_svm.multivariate.shares import Shares
-from bayes_svm.utils.types import Array, Indices
+from bayes_svm.multivariate.shares import FBetaShares
+from bayes_svm.utils.types import Array
 
 __all__ = ["Mixture", "planes_before", "rounds"]
 
@@ -46,9 +49,46 @@ GROWTH, SHRINK = 2.5, 2.0
 LARGEST = 30.0
 
 
+class Shares(Protocol):
+    """Shares of the rows, and the best mixture of labellings with these shares."""
+
+    @property
+    def shares(self) -> Array:
+        """The shares."""
+        ...
+
+    @property
+    def level(self) -> float:
+        """Mean loss of the mixture."""
+        ...
+
+    @property
+    def worth(self) -> float:
+        """What the first row that is labelled wrong adds to the loss."""
+        ...
+
+    def moved(self, shares: Array, scores: Array) -> Shares:
+        """The best mixture of other shares, at these scores."""
+        ...
+
+    def nearest(self, target: Array, sigma: float) -> tuple[Array, Pooled | Balanced]:
+        """Shares z with the largest loss, less ``|z - target|^2 / (2 sigma)``, and how they move."""
+        ...
+
+
+def no_shares(loss: FBetaLoss | AtKLoss) -> Shares | None:
+    """Shares of 0, or None if the best mixtures are not known for the loss."""
+    nothing = np.zeros(len(loss.split.direction))
+    if isinstance(loss, AtKLoss):
+        return BalancedShares(loss, nothing) if loss.k == loss.split.n_positive else None
+    return FBetaShares.of(loss, nothing, nothing) if loss.beta >= 1 else None
+
+
 def planes_before(products: Products, loss: Loss) -> int | None:
     """Number of cutting planes after which rounds are better, or None if there are none for the problem."""
-    if not (isinstance(products, LinearProducts) and isinstance(loss, FBetaLoss) and loss.beta >= 1):
+    if not isinstance(products, LinearProducts) or not isinstance(loss, FBetaLoss | AtKLoss):
+        return None
+    if no_shares(loss) is None:
         return None
     return PLANES if products.n_weights > WIDE else PLANES_IF_NARROW
 
@@ -56,14 +96,15 @@ def planes_before(products: Products, loss: Loss) -> int | None:
 def rounds(products: Products, loss: Loss, C: float) -> Iterator[Mixture]:
     """Level and coefficients of a plane below R, and the weights of a point, after each round.
 
-    Both tend to the optimum. The problem must be one for which :func:`planes_before` gives a number.
+    Both tend to the optimum. There are no rounds if :func:`planes_before` gives None.
     """
-    assert isinstance(products, LinearProducts)
-    assert isinstance(loss, FBetaLoss)
-    direction = loss.split.direction
-    current = Shares.of(loss, np.zeros(products.n_rows), np.zeros(products.n_rows))
+    if not isinstance(products, LinearProducts) or not isinstance(loss, FBetaLoss | AtKLoss):
+        return
+    current = no_shares(loss)
+    if current is None:
+        return
     w, scores = np.zeros(products.n_weights), np.zeros(products.n_rows)
-    largest = LARGEST * float(np.diff(current.wrong[:2])[0] / np.diff(current.height[:2])[0])
+    direction, largest = loss.split.direction, LARGEST / current.worth
     vector = products.combined(direction)
     rows, square = float(np.abs(direction).sum()) / 2, float(vector @ vector)
     sigma = min(largest, FIRST_SIGMA * rows / (C * square)) if square > 0 else largest
@@ -72,8 +113,8 @@ def rounds(products: Products, loss: Loss, C: float) -> Iterator[Mixture]:
         problem = _Round(products, current, direction, C, sigma)
         w, scores, settled = problem.solved(w, scores, accuracy)
         shares, _ = problem.shares(scores)
-        current = Shares.of(loss, shares, scores)
-        yield current.level, current.coefficients, w
+        current = current.moved(shares, scores)
+        yield current.level, direction * shares, w
         if settled:
             accuracy, sigma = DECLINE * accuracy, min(largest, GROWTH * sigma)
         else:
@@ -104,35 +145,32 @@ class _Round:
     C: float
     sigma: float
 
-    def shares(self, scores: Array) -> tuple[Array, Indices]:
-        """Best shares for these scores, and which of them move together."""
+    def shares(self, scores: Array) -> tuple[Array, Pooled | Balanced]:
+        """Best shares for these scores, and how they move."""
         pull = self.sigma * 2.0 * np.sign(self.direction) * scores
         return self.start.nearest(self.start.shares - pull, self.sigma)
 
     def solved(self, w: Array, scores: Array, accuracy: float) -> tuple[Array, Array, bool]:
         """Weights, scores, and whether the gradient became small enough."""
         for _ in range(STEPS):
-            shares, pool = self.shares(scores)
+            shares, moving = self.shares(scores)
             gradient = w - self.C * self.products.combined(self.direction * shares)
             if np.linalg.norm(gradient) <= accuracy * np.linalg.norm(w):
                 return w, scores, True
-            step = _conjugate_gradients(self._curvature(pool), -gradient)
+            step = _conjugate_gradients(self._curvature(moving), -gradient)
             change = self.products.scores(step)
             length = self._length(w, scores, step, change, float(gradient @ step))
             w, scores = w + length * step, scores + length * change
         return w, scores, False
 
-    def _curvature(self, pool: Indices) -> Callable[[Array], Array]:
-        """Product with the second derivative: of the moving rows, each pool with its mean."""
-        rows = np.flatnonzero(pool >= 0)
-        part = self.products.part(rows)
-        _, pools = np.unique(pool[rows], return_inverse=True)
-        sign, weight = 2.0 * np.sign(self.direction[rows]), np.abs(self.direction[rows]) / 2
-        total = np.bincount(pools, weight)
+    def _curvature(self, moving: Pooled | Balanced) -> Callable[[Array], Array]:
+        """Product with the second derivative."""
+        part, direction = self.products.part(moving.rows), self.direction[moving.rows]
+        sign = 2.0 * np.sign(direction)
 
         def times(step: Array) -> Array:
-            moved = np.bincount(pools, weight * sign * part.scores(step)) / total
-            return np.asarray(step + self.C * self.sigma * part.combined(sign * weight * moved[pools]))
+            change = moving.change(sign * part.scores(step))
+            return np.asarray(step + self.C * self.sigma * part.combined(direction * change))
 
         return times
 

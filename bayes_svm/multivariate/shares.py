@@ -19,14 +19,15 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from bayes_svm.multivariate.contingency import FBetaLoss
+from bayes_svm.multivariate.moving import Pooled
 from bayes_svm.multivariate.ranked import sums
-from bayes_svm.utils.types import Array, Indices
+from bayes_svm.utils.types import Array
 
-__all__ = ["Shares"]
+__all__ = ["FBetaShares"]
 
 
 @dataclass(frozen=True)
-class Shares:
+class FBetaShares:
     """Shares of the rows, with the best mixture of labellings and what the loss is worth per row there.
 
     Parameters
@@ -56,7 +57,7 @@ class Shares:
     height: Array
 
     @classmethod
-    def of(cls, loss: FBetaLoss, shares: Array, scores: Array) -> Shares:
+    def of(cls, loss: FBetaLoss, shares: Array, scores: Array) -> FBetaShares:
         """The best mixture of these shares, and what false negatives are worth at these scores."""
         split = loss.split
         cuts, u, chain = _pieces(loss, shares)
@@ -78,11 +79,15 @@ class Shares:
         return cls(loss, shares, float(weight @ mean), cuts, price, wrong, height)
 
     @property
-    def coefficients(self) -> Array:
-        """The coefficients c of the plane ``level - c's``."""
-        return self.loss.split.direction * self.shares
+    def worth(self) -> float:
+        """What the first row that is labelled wrong adds to the loss."""
+        return float((self.height[1] - self.height[0]) / (self.wrong[1] - self.wrong[0]))
 
-    def nearest(self, target: Array, sigma: float) -> tuple[Array, Indices]:
+    def moved(self, shares: Array, scores: Array) -> FBetaShares:
+        """The best mixture of other shares, and what false negatives are worth at these scores."""
+        return FBetaShares.of(self.loss, shares, scores)
+
+    def nearest(self, target: Array, sigma: float) -> tuple[Array, Pooled]:
         """Shares z with the largest loss at the present prices, less ``|z - target|^2 / (2 sigma)``.
 
         Parameters
@@ -96,12 +101,10 @@ class Shares:
         -------
         shares : array of shape (n_samples,)
             The shares.
-        pool : array of shape (n_samples,)
-            -1 for a row whose share does not change with its target. Rows of the same number share
-            the mean change of their targets.
+        Pooled
+            How they move with their targets.
         """
-        split = self.loss.split
-        shares, pool = np.zeros(len(target)), np.full(len(target), -1)
+        split, shares = self.loss.split, np.zeros(len(target))
         # The price is a falling function of the share itself: z - sigma * price(z) = target.
         at = np.repeat(self.cuts, 2)[1:-1]
         knots = np.maximum.accumulate(at - sigma * np.repeat(self.price, 2))
@@ -109,7 +112,6 @@ class Shares:
         shares[split.negatives] = np.interp(own, knots, at)
         # From an odd knot to the next, the price falls and the share stays.
         moving = split.negatives[np.searchsorted(knots, own, side="right") % 2 == 1]
-        pool[moving] = np.arange(len(moving))
         order = split.positives[np.argsort(-target[split.positives], kind="stable")]
         counts = split.weights(order)
         worth = np.diff(np.interp(sums(counts), self.wrong, self.height)) / counts
@@ -117,9 +119,10 @@ class Shares:
             target[order] + sigma * worth, sample_weight=counts, y_min=0.0, y_max=1.0, increasing=False
         )
         shares[order] = fitted
-        number = len(moving) + np.cumsum(np.append(0, fitted[1:] != fitted[:-1]))
-        pool[order] = np.where((fitted > 0) & (fitted < 1), number, -1)
-        return shares, pool
+        inside = (fitted > 0) & (fitted < 1)
+        number = np.cumsum(np.append(0, fitted[1:] != fitted[:-1]))[inside] + len(moving)
+        rows = np.concatenate([moving, order[inside]])
+        return shares, Pooled(rows, np.append(np.arange(len(moving)), number), split.weights(rows))
 
 
 def _pieces(loss: FBetaLoss, shares: Array) -> tuple[Array, Array, Array]:

@@ -25,12 +25,12 @@ def at_once(monkeypatch):
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
-@pytest.mark.parametrize("beta", [1.0, 2.0])
+@pytest.mark.parametrize(("name", "beta"), [("f1", 1.0), ("f_beta", 2.0), ("break_even", 1.0)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_optimum_is_that_of_planes_alone(monkeypatch, C, beta, weighted):
+def test_the_optimum_is_that_of_planes_alone(monkeypatch, C, name, beta, weighted):
     X, positive = text()
     weight = np.random.default_rng(1).integers(0, 4, size=300).astype(float) if weighted else None
-    loss = loss_of("f_beta", positive, weight, beta=beta)
+    loss = loss_of(name, positive, weight, beta=beta)
     planes = minimise(LinearProducts(X), loss, C, tol=1e-4, max_iter=3000)
     monkeypatch.setattr(multipliers, "PLANES_IF_NARROW", 1)
     found = minimise(LinearProducts(X), loss, C, tol=1e-4)
@@ -48,16 +48,17 @@ def test_the_optimum_is_that_of_planes_alone(monkeypatch, C, beta, weighted):
 def test_every_form_of_the_data(form):
     X, positive = text()
     loss = loss_of("f1", positive)
-    first = minimise(LinearProducts(X), loss, 1.0)
-    other = minimise(LinearProducts(form(X)), loss, 1.0)
-    assert other.n_planes == first.n_planes
-    np.testing.assert_allclose(other.w, first.w, atol=1e-5)
+    first = minimise(LinearProducts(X), loss, 1.0, tol=1e-6)
+    other = minimise(LinearProducts(form(X)), loss, 1.0, tol=1e-6)
+    # The objective is strongly convex: so far may two points with these gaps be apart.
+    assert np.linalg.norm(other.w - first.w) <= 2 * np.sqrt(2 * 1e-6 * first.primal)
 
 
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("name", ["f1", "break_even"])
 @pytest.mark.parametrize("kind", ["constant", "zero", "grid", "one line", "large"])
-def test_awkward_data_leave_the_bound_below(kind, C):
+def test_awkward_data_leave_the_bound_below(kind, name, C):
     random = np.random.default_rng(0)
     X = {
         "constant": np.ones((30, 3)),
@@ -68,7 +69,7 @@ def test_awkward_data_leave_the_bound_below(kind, C):
     }[kind]
     for positive in (random.random(30) < 0.4, np.arange(30) == 3, np.arange(30) != 3):
         for constant in (0.0, 1.0):
-            result = minimise(LinearProducts(X, constant), loss_of("f1", positive), C, max_iter=60)
+            result = minimise(LinearProducts(X, constant), loss_of(name, positive), C, max_iter=60)
             values, bounds = result.history[:, 0], result.history[:, 1]
             assert np.isfinite(values).all()
             assert np.all(bounds <= values * (1 + 1e-9) + 1e-12)
@@ -80,8 +81,10 @@ def test_the_largest_number_of_planes_counts_rounds():
     assert minimise(LinearProducts(X), loss_of("f1", positive), 1.0, max_iter=4).n_planes == 4
 
 
-@pytest.mark.parametrize(("name", "beta"), [("error", 1.0), ("roc_area", 1.0), ("f_beta", 0.5)])
+@pytest.mark.parametrize(
+    ("name", "beta"), [("error", 1.0), ("roc_area", 1.0), ("f_beta", 0.5), ("recall_at_k", 1.0)]
+)
 def test_other_losses_and_kernels_keep_to_planes(name, beta):
     X, positive = text()
-    assert multipliers.planes_before(LinearProducts(X), loss_of(name, positive, beta=beta)) is None
+    assert multipliers.planes_before(LinearProducts(X), loss_of(name, positive, beta=beta, k=200)) is None
     assert multipliers.planes_before(KernelProducts(np.eye(300)), loss_of("f1", positive)) is None
