@@ -113,12 +113,11 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Weights of rows are counts: a weight of 2 is the row given twice. Time and memory do not depend on
-    their size. Only "error" and "roc_area" accept fractions.
+    Weights of rows are counts: a weight of 2 is the row given twice, at no cost. Only "error" and
+    "roc_area" accept fractions.
 
-    If 100 planes, or 500 with at most 1000 features, leave a gap, "f1", "f_beta" with a beta of at
-    least 1 and "break_even" go on with rounds of the method of multipliers, for a linear kernel and
-    data in memory. Rounding may then change the result within the gap.
+    With a linear kernel and data in memory, "f1", "f_beta" with beta of at least 1 and "break_even"
+    go on with rounds of another method if 100 planes (500 with at most 1000 features) leave a gap.
 
     ``predict`` returns the sign of the decision value, which is what was trained. The class that is
     most probable by ``predict_proba`` may be another.

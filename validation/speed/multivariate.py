@@ -39,9 +39,9 @@ relative: (value reached - lower bound) / value reached; 0.001 is asked for."""
 PLACES = """\
 *Level*, what `MultivariateSVC` does: at the point nearest to the best one so far whose bound leaves about
 half of the gap; for `f1` and `break_even` rounds of the method of multipliers follow after {wide} planes, or
-{narrow} if there are at most 1000 features. Each round is counted as a plane. *Line search*: near the best point of the line to the bound's minimum (Franc and Sonnenburg
-2008). *Algorithm 1* of Joachims 2005: at the bound's minimum. At most {planes} planes; where they do not do,
-the gap they leave."""
+{narrow} if there are at most 1000 features, and count as planes. *Line search*: near the best point of the
+line to the bound's minimum (Franc and Sonnenburg 2008). *Algorithm 1* of Joachims 2005: at the bound's
+minimum. At most {planes} planes; where they do not do, the gap they leave."""
 
 LOSSES = ("f1", "break_even", "precision_at_k", "recall_at_k", "roc_area", "error")
 MEASURED = ("f1", "break_even", "roc_area")
