@@ -116,12 +116,11 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
     Weights of rows are counts: a weight of 2 is the row given twice, at no cost. Only "error" and
     "roc_area" accept fractions.
 
-    With a linear kernel and data in memory, "f1", "f_beta" with beta of at least 1 and "break_even"
+    For a linear kernel and data in memory, "f1", "f_beta" with beta of at least 1 and "break_even"
     go on with rounds of another method if 100 planes (500 with at most 1000 features) leave a gap.
 
     ``predict`` returns the sign of the decision value, which is what was trained. The class that is
     most probable by ``predict_proba`` may be another.
-
     For a linear kernel X may be a dask array. Workers then send back only scores, and one sum of
     rows per plane and block.
 
