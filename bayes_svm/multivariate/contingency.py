@@ -176,9 +176,13 @@ class AtKLoss(_Stratified):
 
     def _best_table(self, positives: Ranked, negatives: Ranked) -> tuple[float, float, float]:
         more = self.k - positives.ends[-1]
-        b = np.union1d(positives.ends + more, negatives.ends)
+        b = positives.ends + more
+        if not positives.single:
+            b = np.union1d(b, negatives.ends)
         b = b[(b >= more) & (b <= min(self.k, negatives.ends[-1]))]
-        b = np.union1d(b, self._between(b[:-1], b[1:], positives, negatives))[::-1]
+        if not positives.single:
+            b = np.union1d(b, self._between(b[:-1], b[1:], positives, negatives))
+        b = b[::-1]
         a, wrong = self.k - b, b - more
         loss = 100.0 * (1.0 - a / self.denominator)
         share = wrong / np.maximum(b, 1.0)

@@ -17,12 +17,12 @@ __all__ = ["Ranked", "sums", "turning"]
 
 @dataclass(frozen=True)
 class Ranked:
-    """Rows sorted by a value, rows of equal value taken together.
+    """Rows sorted by a value; rows of equal value are one run, or each its own if they count once.
 
     Parameters
     ----------
     values : array of shape (n_runs,)
-        The different values in ascending order.
+        The values in ascending order.
     ends : array of shape (n_runs + 1,)
         Number of rows before each run, and of all rows.
     sums : array of shape (n_runs + 1,)
@@ -37,16 +37,23 @@ class Ranked:
     def of(cls, values: Array, counts: Array | None) -> Ranked:
         """Rows with these values, which count as often as ``counts`` says; None if each counts once."""
         if counts is None:
-            ordered, reached = np.sort(values), np.arange(1.0, len(values) + 1.0)
-        else:
-            order = np.argsort(values)
-            ordered, reached = values[order], np.cumsum(counts[order])
+            ordered = np.sort(values)
+            return cls(ordered, np.arange(len(values) + 1.0), sums(ordered))
+        order = np.argsort(values)
+        ordered, reached = values[order], np.cumsum(counts[order])
         last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
-        ends = np.concatenate([[0.0], reached[last]])
+        ends = np.append(0.0, reached[last])
         return cls(ordered[last], ends, sums(np.diff(ends) * ordered[last]))
+
+    @property
+    def single(self) -> bool:
+        """Whether each run is one row, so that every number of rows ends a run."""
+        return len(self.values) == self.ends[-1]
 
     def run(self, number: Array) -> Array:
         """The run of the row after the first ``number``; the last run if there is none."""
+        if self.single:
+            return np.minimum(number, len(self.values) - 1).astype(np.intp)
         return np.asarray(np.searchsorted(self.ends[1:-1], number, side="right"))
 
     def total(self, number: Array) -> Array:
@@ -55,12 +62,13 @@ class Ranked:
         return np.asarray(self.sums[run] + (number - self.ends[run]) * self.values[run])
 
     def among_lowest(self, values: Array, number: float) -> Array:
-        """1 for rows among the ``number`` lowest and 0 for others; the run at the border shares equally."""
+        """1 for rows among the ``number`` lowest and 0 for others; ties at the border share equally."""
         if number == 0:
             return np.zeros(len(values))
-        run = int(np.searchsorted(self.ends, number)) - 1
-        share = (number - self.ends[run]) / (self.ends[run + 1] - self.ends[run])
-        return np.where(values == self.values[run], share, values < self.values[run])
+        border = self.values[int(np.searchsorted(self.ends, number)) - 1]
+        below = self.ends[np.searchsorted(self.values, border, side="left")]
+        share = (number - below) / (self.ends[np.searchsorted(self.values, border, side="right")] - below)
+        return np.where(values == border, share, values < border)
 
 
 def sums(values: Array) -> Array:
