@@ -14,11 +14,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayes_svm.multivariate.ranked import Ranked, turning
 from bayes_svm.multivariate.ties import TIE, first_largest, on_grid
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["AtKLoss", "AtLeastKLoss", "ContingencyLoss", "FBetaLoss", "Split", "sums"]
+__all__ = ["AtKLoss", "AtLeastKLoss", "ContingencyLoss", "FBetaLoss", "Split"]
 
 UserLoss = Callable[[Any, Any, Any, Any], Any]
 
@@ -33,16 +34,16 @@ class Split:
     Parameters
     ----------
     positives : array of shape (n_positives,)
-        Row numbers of the positives.
+        Row numbers of the positives of positive weight.
     negatives : array of shape (n_negatives,)
-        Row numbers of the negatives.
+        Row numbers of the negatives of positive weight.
     counts : array of shape (n_samples,) or None
         How often every row counts; None if each counts once.
     """
 
     positives: Indices
     negatives: Indices
-    counts: Indices | None
+    counts: Array | None
 
     @classmethod
     def of(cls, positive: Mask, weight: Array) -> Split:
@@ -52,8 +53,8 @@ class Split:
                 "This loss counts rows in a contingency table, so sample_weight must hold whole numbers. For "
                 "fractions use loss='error' or loss='roc_area'."
             )
-        counts = None if np.all(weight == 1) else weight.astype(np.intp)
-        return cls(np.flatnonzero(positive), np.flatnonzero(~positive), counts)
+        counts, used = None if np.all(weight == 1) else weight, weight > 0
+        return cls(np.flatnonzero(positive & used), np.flatnonzero(~positive & used), counts)
 
     @property
     def n_positive(self) -> int:
@@ -65,17 +66,30 @@ class Split:
         """Number of negatives."""
         return self._number(self.negatives)
 
+    @property
+    def direction(self) -> Array:
+        """Coefficients ``y - y'`` of the labelling in which all rows are wrong."""
+        c = np.zeros(len(self.positives) + len(self.negatives) if self.counts is None else len(self.counts))
+        c[self.positives] = 2.0 * self.weights(self.positives)
+        c[self.negatives] = -2.0 * self.weights(self.negatives)
+        return c
+
+    def weights(self, rows: Indices) -> Array:
+        """How often some rows count."""
+        return np.ones(len(rows)) if self.counts is None else self.counts[rows]
+
     def _number(self, rows: Indices) -> int:
         return len(rows) if self.counts is None else int(self.counts[rows].sum())
 
-    def sorted(self, scores: Array, rows: Indices) -> Array:
-        """Scores of some rows in ascending order, each repeated as often as its row counts."""
-        values = scores[rows] if self.counts is None else np.repeat(scores[rows], self.counts[rows])
-        values.sort()
-        return values
+    def ranked(self, scores: Array) -> tuple[Ranked, Ranked]:
+        """The positives, the lowest score first, and the negatives, the highest score first."""
+        return self._ranked(scores, self.positives), self._ranked(-scores, self.negatives)
+
+    def _ranked(self, values: Array, rows: Indices) -> Ranked:
+        return Ranked.of(values[rows], None if self.counts is None else self.counts[rows])
 
     def coefficients(
-        self, scores: Array, positives: Array, negatives: Array, a: int, b: int, share: float
+        self, scores: Array, ranked: tuple[Ranked, Ranked], a: float, b: float, share: float
     ) -> Array:
         """``y - y'`` of the labelling in which the a highest positives and b highest negatives are 1.
 
@@ -83,11 +97,9 @@ class Split:
         ----------
         scores : array of shape (n_samples,)
             Scores of the rows.
-        positives : array of shape (n_positive,)
-            Scores of the positives in ascending order.
-        negatives : array of shape (n_negative,)
-            Scores of the negatives in ascending order.
-        a, b : int
+        ranked : pair of Ranked
+            Positives and negatives of these scores.
+        a, b : float
             True positives and false positives.
         share : float
             Factor of the coefficients of the negatives.
@@ -97,29 +109,11 @@ class Split:
         array of shape (n_samples,)
             The coefficients.
         """
-        lowest = _lowest(scores[self.positives], positives, self.n_positive - a)
-        highest = _lowest(-scores[self.negatives], -negatives[::-1], b)
-        c = np.empty(len(scores))
-        c[self.positives] = 2.0 * lowest
-        c[self.negatives] = -2.0 * share * highest
+        positives, negatives = ranked
+        c = np.zeros(len(scores))
+        c[self.positives] = 2.0 * positives.among_lowest(scores[self.positives], self.n_positive - a)
+        c[self.negatives] = -2.0 * share * negatives.among_lowest(-scores[self.negatives], b)
         return c if self.counts is None else c * self.counts
-
-
-def sums(values: Array) -> Array:
-    """Sums of the first 0, 1, ..., n values."""
-    found = np.zeros(len(values) + 1)
-    np.cumsum(values, out=found[1:])
-    return found
-
-
-def _lowest(values: Array, ascending: Array, number: int) -> Array:
-    """1 for the ``number`` lowest values and 0 for the others; ties at the border share equally."""
-    if number == 0:
-        return np.zeros(len(values))
-    last = ascending[number - 1]
-    below, tied = np.searchsorted(ascending, last, side="left"), values == last
-    share = (number - below) / (np.searchsorted(ascending, last, side="right") - below)
-    return np.where(tied, share, values < last)
 
 
 @dataclass(frozen=True)
@@ -132,34 +126,32 @@ class _Stratified(ABC):
     def most_violated(self, scores: Array) -> tuple[float, Array]:
         """A plane ``loss - c's`` that touches R at the given scores."""
         scores = on_grid(scores)
-        positives = self.split.sorted(scores, self.split.positives)
-        negatives = self.split.sorted(scores, self.split.negatives)
-        lost, gained = -2.0 * sums(positives)[::-1], 2.0 * sums(negatives[::-1])
-        loss, a, b = self._best_table(lost, gained, negatives[::-1])
-        return loss, self.split.coefficients(scores, positives, negatives, a, b, self._share(a, b))
+        ranked = self.split.ranked(scores)
+        loss, a, b = self._best_table(*ranked)
+        return loss, self.split.coefficients(scores, ranked, a, b, self._share(a, b))
 
     @abstractmethod
-    def _best_table(self, lost: Array, gained: Array, negatives: Array) -> tuple[float, int, int]:
-        """The table (a, b) with the largest sum of loss, ``lost[a]`` and ``gained[b]``.
+    def _best_table(self, positives: Ranked, negatives: Ranked) -> tuple[float, float, float]:
+        """The table (a, b) whose loss, less the scores ``c's`` of its labelling, is largest.
+
+        With S(m) the sum of the m lowest values, that is the loss less ``2 S(P - a)`` of the
+        positives and ``2 S(b)`` of the negatives, whose values are their scores times -1. S is linear
+        within a run of equal values.
 
         Parameters
         ----------
-        lost : array of shape (n_positive + 1,)
-            ``lost[a]`` is minus twice the sum of all positive scores but the a highest.
-        gained : array of shape (n_negative + 1,)
-            ``gained[b]`` is twice the sum of the b highest negative scores.
-        negatives : array of shape (n_negative,)
-            Scores of the negatives, in descending order.
+        positives, negatives : Ranked
+            The rows of both classes, in the order in which they are labelled wrong.
 
         Returns
         -------
         loss : float
             Loss of the table.
-        a, b : int
-            True positives and false positives.
+        a, b : float
+            True positives and false positives, which are whole numbers.
         """
 
-    def _share(self, a: int, b: int) -> float:
+    def _share(self, a: float, b: float) -> float:
         """Factor of the scores of the negatives that are labelled 1."""
         return 1.0
 
@@ -182,15 +174,33 @@ class AtKLoss(_Stratified):
     k: int
     denominator: int
 
-    def _best_table(self, lost: Array, gained: Array, negatives: Array) -> tuple[float, int, int]:
-        a = np.arange(max(0, self.k - len(negatives)), len(lost))
-        b = self.k - a
-        share = (len(lost) - 1 - a) / np.maximum(b, 1)
+    def _best_table(self, positives: Ranked, negatives: Ranked) -> tuple[float, float, float]:
+        more = self.k - positives.ends[-1]
+        b = positives.ends + more
+        if not positives.single:
+            b = np.union1d(b, negatives.ends)
+        b = b[(b >= more) & (b <= min(self.k, negatives.ends[-1]))]
+        if not positives.single:
+            b = np.union1d(b, self._between(b[:-1], b[1:], positives, negatives))
+        b = b[::-1]
+        a, wrong = self.k - b, b - more
         loss = 100.0 * (1.0 - a / self.denominator)
-        best = first_largest(loss + lost[a] + share * gained[b])
-        return float(loss[best]), int(a[best]), int(b[best])
+        share = wrong / np.maximum(b, 1.0)
+        best = first_largest(loss - 2.0 * positives.total(wrong) - 2.0 * share * negatives.total(b))
+        return float(loss[best]), float(a[best]), float(b[best])
 
-    def _share(self, a: int, b: int) -> float:
+    def _between(self, low: Array, high: Array, positives: Ranked, negatives: Ranked) -> Array:
+        """The best b between neighbouring ends of runs, where the sum is ``slope * b - strength / b``."""
+        wide = high - low > 1
+        low, high = low[wide], high[wide]
+        more = self.k - positives.ends[-1]
+        run = negatives.run(low)
+        value = negatives.values[run]
+        slope = 100.0 / self.denominator - 2.0 * positives.values[positives.run(low - more)] - 2.0 * value
+        strength = 2.0 * more * (value * negatives.ends[run] - negatives.sums[run])
+        return turning(strength, 0.0, slope, low, high)
+
+    def _share(self, a: float, b: float) -> float:
         return (self.split.n_positive - a) / b if b else 1.0
 
 
@@ -207,39 +217,61 @@ class AtLeastKLoss(_Stratified):
     k: int
     denominator: int
 
-    def _best_table(self, lost: Array, gained: Array, negatives: Array) -> tuple[float, int, int]:
-        a = np.arange(max(0, self.k - len(negatives)), len(lost))
-        b = np.maximum(np.count_nonzero(negatives > 0), self.k - a)
+    def _best_table(self, positives: Ranked, negatives: Ranked) -> tuple[float, float, float]:
+        total, gaining = positives.ends[-1], negatives.ends[np.searchsorted(negatives.values, 0.0)]
+        # All terms are linear in a between these numbers.
+        a = np.concatenate([total - positives.ends, self.k - negatives.ends, [0.0, self.k, self.k - gaining]])
+        a = np.unique(a[(a >= max(0.0, self.k - negatives.ends[-1])) & (a <= total)])
+        b = np.maximum(gaining, self.k - a)
         loss = 100.0 * (1.0 - np.minimum(a, self.k) / self.denominator)
-        best = first_largest(loss + lost[a] + gained[b])
-        return float(loss[best]), int(a[best]), int(b[best])
+        best = first_largest(loss - 2.0 * positives.total(total - a) - 2.0 * negatives.total(b))
+        return float(loss[best]), float(a[best]), float(b[best])
 
 
 @dataclass(frozen=True)
 class FBetaLoss(_Stratified):
     r""":math:`\Delta = 100 (1 - (1 + \beta^2) a / (a + b + \beta^2 P))`, with P positives.
 
-    For fixed a, both the loss and the sum of the b highest negative scores are concave in b. The
-    best b is where the increment of their sum becomes negative. Bisection finds it for all a at
-    once.
+    For fixed b, the loss is convex in a, so that the best a never splits a run of equal scores. For
+    fixed a, both the loss and the sum of the b highest negative scores are concave in b. The best b
+    is where the increment of their sum becomes negative. Bisection finds its run for all a at once.
     """
 
     beta: float
 
-    def _best_table(self, lost: Array, gained: Array, negatives: Array) -> tuple[float, int, int]:
-        a = np.arange(len(lost))
+    def value(self, u: Array, v: Array) -> Array:
+        """The loss of u false negatives and v false positives."""
+        factor = 1.0 + self.beta**2
+        kept = self.split.n_positive - u
+        return np.asarray(100.0 - 100.0 * factor * kept / (factor * self.split.n_positive - u + v))
+
+    def worth(self, positives: Ranked, negatives: Ranked) -> tuple[Array, Array]:
+        """Numbers of false negatives, and for each the largest loss less the scores of negatives."""
+        _, _, loss, gained = self._best_for_each(positives, negatives)
+        return positives.ends, (loss + gained)[::-1]
+
+    def _best_table(self, positives: Ranked, negatives: Ranked) -> tuple[float, float, float]:
+        a, b, loss, gained = self._best_for_each(positives, negatives)
+        best = first_largest(loss - 2.0 * positives.sums[::-1] + gained)
+        return float(loss[best]), float(a[best]), float(b[best])
+
+    def _best_for_each(self, positives: Ranked, negatives: Ranked) -> tuple[Array, Array, Array, Array]:
+        """Every a that can be best, the best b for each, their loss, and twice the b highest scores."""
+        total, n_runs = positives.ends[-1], len(negatives.values)
+        a = total - positives.ends[::-1]
         numerator = 100.0 * (1.0 + self.beta**2) * a
-        base = a + self.beta**2 * (len(lost) - 1)
-        low, high = np.zeros(len(a), dtype=np.intp), np.full(len(a), len(negatives))
-        for _ in range(len(negatives).bit_length()):
-            middle = np.minimum((low + high) // 2, len(negatives) - 1)
-            denominator = base + middle
-            rises = numerator / (denominator * (denominator + 1.0)) + 2.0 * negatives[middle] > TIE
+        base = a + self.beta**2 * total
+        low, high = np.zeros(len(a), dtype=np.intp), np.full(len(a), n_runs)
+        for _ in range(n_runs.bit_length()):
+            middle = np.minimum((low + high) // 2, n_runs - 1)
+            before = base + negatives.ends[middle + 1] - 1.0
+            rises = numerator / (before * (before + 1.0)) * (1.0 - TIE) > 2.0 * negatives.values[middle]
             np.copyto(low, middle + 1, where=rises & (low < high))
             np.copyto(high, middle, where=~rises & (low < high))
-        loss = 100.0 - numerator / (base + low)
-        best = first_largest(loss + lost + gained[low])
-        return float(loss[best]), best, int(low[best])
+        run = np.minimum(low, n_runs - 1)
+        start, value = negatives.ends[low], negatives.values[run]
+        b = turning(numerator, base, -2.0 * value, start, np.maximum(start, negatives.ends[run + 1] - 1.0))
+        return a, b, 100.0 - numerator / (base + b), -2.0 * (negatives.sums[low] + (b - start) * value)
 
 
 @dataclass(frozen=True)
@@ -253,7 +285,9 @@ class ContingencyLoss(_Stratified):
         """The loss of a function that the user gave."""
         return cls(split, _checked_table(function, split))
 
-    def _best_table(self, lost: Array, gained: Array, negatives: Array) -> tuple[float, int, int]:
+    def _best_table(self, positives: Ranked, negatives: Ranked) -> tuple[float, float, float]:
+        lost = -2.0 * positives.total(np.arange(len(self.table), dtype=np.float64)[::-1])
+        gained = -2.0 * negatives.total(np.arange(self.table.shape[1], dtype=np.float64))
         step = max(1, BLOCK // len(gained))
         best, where = -np.inf, (0, 0)
         for start in range(0, len(lost), step):
@@ -268,19 +302,20 @@ class ContingencyLoss(_Stratified):
 
 def _checked_table(function: UserLoss, split: Split) -> Array:
     """Values of the user's function for all tables, or a ValueError if one is negative or not finite."""
-    a, b = np.arange(split.n_positive + 1)[:, None], np.arange(split.n_negative + 1)[None, :]
+    rows, columns = split.n_positive + 1, split.n_negative + 1
     require_bytes(
-        2 * 8 * a.size * b.size,
-        f"A loss that is a function of {a.size:,} x {b.size:,} contingency tables",
-        "Use fewer rows, or a loss by name, which is not tabulated.",
+        2 * 8 * rows * columns,
+        f"A loss that is a function of {rows:,} x {columns:,} contingency tables",
+        "Use fewer rows or smaller weights, or a loss by name, which is not tabulated.",
     )
+    a, b = np.arange(rows)[:, None], np.arange(columns)[None, :]
     c, d = split.n_positive - a, split.n_negative - b
     values = np.asarray(function(a, b, c, d), dtype=np.float64)
     try:
-        table = np.broadcast_to(values, (a.size, b.size))
+        table = np.broadcast_to(values, (rows, columns))
     except ValueError:
         raise ValueError(
-            f"The loss returned shape {values.shape} for arrays of shape {(a.size, b.size)}: it must work "
+            f"The loss returned shape {values.shape} for arrays of shape {(rows, columns)}: it must work "
             "elementwise on arrays. numpy.vectorize makes a function of four numbers do so."
         ) from None
     bad = ~(np.isfinite(table) & (table >= 0))

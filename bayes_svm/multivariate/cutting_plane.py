@@ -9,22 +9,29 @@ a small quadratic program, and the lowest value of F found so far.
 
 Algorithm 1 of Joachims 2005 computes the next plane at the minimum of the bound, which can be far from the
 optimum. Here it is computed at the point nearest to the best one at which the bound closes part of the gap
-(the level method of Lemarechal, Nemirovskii and Nesterov 1995).
+(the level method of Lemarechal, Nemirovskii and Nesterov 1995). If many planes leave a gap, and the loss
+allows it, rounds of another method follow, each of which gives a plane too: see
+:mod:`bayes_svm.multivariate.multipliers`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bayes_svm.multivariate.losses import Loss
+from bayes_svm.multivariate.multipliers import Mixture, planes_before, rounds
 from bayes_svm.multivariate.planes import Planes
 from bayes_svm.multivariate.products import Products
 from bayes_svm.utils.progress import step
 from bayes_svm.utils.types import Array
 
 __all__ = ["CuttingPlaneResult", "Point", "lowest_of_bound", "minimise"]
+
+# Weights are made longer by at most this factor.
+LONGER = 1.1
 
 
 @dataclass(frozen=True)
@@ -131,23 +138,94 @@ def minimise(
         If a score is not finite.
     """
     planes = Planes.none(products) if planes is None else planes
-    best, dual = lowest_of_bound(planes, products, loss, C)
-    query = best
-    history: list[tuple[float, float, float]] = []
+    search = _Search(products, loss, C, planes, *lowest_of_bound(planes, products, loss, C))
+    patience = planes_before(products, loss)
+    others: Iterator[Mixture] = iter(())
     with step("cutting planes") as at:
         while True:
-            vector = products.combined(query.c)
-            planes.add(query.level, vector, products.dual(vector))
-            query, lower = _projected(planes, products, loss, C, best, dual)
-            dual = max(dual, lower)
-            best = min(best, query, key=lambda point: point.value)
-            history.append((best.value, dual, float(len(planes))))
-            at.advance(len(history))
-            if best.value - dual <= tol * best.value or len(history) >= max_iter:
+            if len(search.history) == patience:
+                others = rounds(products, loss, C)
+            if not search.by_round(others):
+                search.by_level()
+            at.advance(len(search.history))
+            converged = search.best.value - search.dual <= tol * search.best.value
+            if converged or len(search.history) >= max_iter:
                 break
             planes.drop_idle()
-    converged = abs(best.value - dual) <= tol * best.value
-    return CuttingPlaneResult(best.w, best.scores, best.value, dual, np.array(history), converged)
+    converged = abs(search.best.value - search.dual) <= tol * search.best.value
+    best, history = search.best, np.array(search.history)
+    return CuttingPlaneResult(best.w, best.scores, best.value, search.dual, history, converged)
+
+
+@dataclass
+class _Search:
+    """The best point and lower bound so far, and the next step.
+
+    Parameters
+    ----------
+    products : Products
+        The data.
+    loss : Loss
+        The loss.
+    C : float
+        Penalty of the slack.
+    planes : Planes
+        The planes computed so far.
+    best : Point
+        The point with the lowest F.
+    dual : float
+        A lower bound of F.
+    query : Point or None
+        Where the next plane is computed; by default at the best point.
+    history : list of tuples
+        Lowest value of F, highest lower bound and number of planes kept, after each plane.
+    """
+
+    products: Products
+    loss: Loss
+    C: float
+    planes: Planes
+    best: Point
+    dual: float
+    query: Point | None = None
+    history: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def by_level(self) -> None:
+        """Add the plane of the last point, and move to where the bound then closes part of the gap."""
+        last = self.query or self.best
+        self._add(last.level, last.c)
+        self.query, lower = _projected(self.planes, self.products, self.loss, self.C, self.best, self.dual)
+        self._record(self.query, lower)
+
+    def by_round(self, others: Iterator[Mixture]) -> bool:
+        """Add the plane of a round of the method of multipliers, if there is one."""
+        found = next(others, None)
+        if found is None:
+            return False
+        level, c, w = found
+        vector = self._add(level, c)
+        lower = self.C * level - self.C**2 * float(vector @ vector) / 2
+        self.query = None
+        point = _point_at(self.products, self.loss, self.C, w)
+        self._record(min(point, self._longer(point), key=lambda point: point.value), lower)
+        return True
+
+    def _longer(self, point: Point) -> Point:
+        """The point at which w is so long that its own plane is 0, which it should be if C is large."""
+        reached = float(point.c @ point.scores)
+        if not 0 < reached < point.level <= LONGER * reached:
+            return point
+        return _point_at(self.products, self.loss, self.C, point.level / reached * point.w)
+
+    def _add(self, level: float, c: Array) -> Array:
+        vector = self.products.combined(c)
+        self.planes.add(level, vector, self.products.dual(vector))
+        return vector
+
+    def _record(self, point: Point, lower: float) -> None:
+        self.dual = max(self.dual, lower)
+        self.best = min(self.best, point, key=lambda point: point.value)
+        self.history.append((self.best.value, self.dual, float(len(self.planes))))
 
 
 def lowest_of_bound(planes: Planes, products: Products, loss: Loss, C: float) -> tuple[Point, float]:

@@ -30,8 +30,8 @@ from bayes_svm.multivariate.contingency import (
     FBetaLoss,
     Split,
     UserLoss,
-    sums,
 )
+from bayes_svm.multivariate.ranked import sums
 from bayes_svm.multivariate.ties import TIE, on_grid
 from bayes_svm.utils.types import Array, Indices, Mask
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bayes_svm.kernels.arrays import largest_entry
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["FeatureProducts", "KernelProducts", "LinearProducts", "Products", "refuse_huge"]
 
@@ -130,6 +130,10 @@ class LinearProducts(FeatureProducts):
     def sparse(self) -> bool:
         """Whether X is sparse."""
         return bool(issparse(self.X))
+
+    def part(self, rows: Indices) -> LinearProducts:
+        """The products of some of the rows."""
+        return LinearProducts(self.X[rows], self.constant)
 
     def _rows_times(self, w: Array) -> Array:
         return np.asarray(self.X @ w)

@@ -55,7 +55,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         C. For "roc_area", loss and constraint are both divided by ``positives * negatives / 100``,
         so that C is that number times the paper's. A callable ``loss(a, b, c, d)`` gets arrays of
         true positives, false positives, false negatives and true negatives. It takes time and
-        memory proportional to the square of the number of rows.
+        memory proportional to the square of the sum of the weights.
     C : float, default=1.0
         Penalty of the slack.
     k : int, default=None
@@ -77,7 +77,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
     tol : float, default=1e-3
         Training stops at this relative gap between the value reached and a lower bound of the optimum.
     max_iter : int, default=2000
-        Largest number of cutting planes for each problem.
+        Largest number of cutting planes for each problem, and of rounds, which give a plane too.
     cv : int, splitter, iterable of splits or None, default=None
         Folds for calibrating ``predict_proba``, on the decision values of rows left out. With None
         there is no ``predict_proba``.
@@ -113,12 +113,14 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Weights of rows are counts: a weight of 2 is the row given twice. Only "error" and "roc_area"
-    accept fractions.
+    Weights of rows are counts: a weight of 2 is the row given twice, at no cost. Only "error" and
+    "roc_area" accept fractions.
+
+    For a linear kernel and data in memory, "f1", "f_beta" with beta of at least 1 and "break_even"
+    go on with rounds of another method if 100 planes (500 with at most 1000 features) leave a gap.
 
     ``predict`` returns the sign of the decision value, which is what was trained. The class that is
     most probable by ``predict_proba`` may be another.
-
     For a linear kernel X may be a dask array. Workers then send back only scores, and one sum of
     rows per plane and block.
 

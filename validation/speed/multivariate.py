@@ -20,6 +20,8 @@ from threadpoolctl import threadpool_limits
 from bayes_svm import MultivariateSVC
 from bayes_svm.multivariate.cutting_plane import minimise
 from bayes_svm.multivariate.losses import loss_of
+from bayes_svm.multivariate.multipliers import PLANES as PLANES_BEFORE
+from bayes_svm.multivariate.multipliers import PLANES_IF_NARROW
 from bayes_svm.multivariate.products import LinearProducts
 from validation._common import Page, parse, parser_for, table
 from validation._common import progress as say
@@ -36,9 +38,10 @@ relative: (value reached - lower bound) / value reached; 0.001 is asked for."""
 
 PLACES = """\
 *Level*, what `MultivariateSVC` does: at the point nearest to the best one so far whose bound leaves about
-half of the gap. *Line search*: near the best point of the line to the bound's minimum (Franc and Sonnenburg
-2008). *Algorithm 1* of Joachims 2005: at the bound's minimum. At most {planes} planes; where they do not do,
-the gap they leave."""
+half of the gap; for `f1` and `break_even` rounds of the method of multipliers follow after {wide} planes, or
+{narrow} if there are at most 1000 features, and count as planes. *Line search*: near the best point of the
+line to the bound's minimum (Franc and Sonnenburg 2008). *Algorithm 1* of Joachims 2005: at the bound's
+minimum. At most {planes} planes; where they do not do, the gap they leave."""
 
 LOSSES = ("f1", "break_even", "precision_at_k", "recall_at_k", "roc_area", "error")
 MEASURED = ("f1", "break_even", "roc_area")
@@ -230,7 +233,7 @@ def measure(args: argparse.Namespace, page: Page) -> None:
     )
     page.add(
         "## Planes, by where the next one is taken",
-        PLACES.format(planes=args.planes),
+        PLACES.format(planes=args.planes, wide=PLANES_BEFORE, narrow=PLANES_IF_NARROW),
         planes_table([*problems[:1], covertype(args.data)], args.planes),
     )
     points = list(grown(X, problems[0].positive))
