@@ -22,6 +22,7 @@ def test_far_rows_join_until_the_path_ends_as_on_all_rows(monkeypatch, reach, to
     for call in recorded("shrink.shrink_each"):
         monkeypatch.setattr(screen, "REACH", reach)
         monkeypatch.setattr(screen, "TOUCH", touch)
+        monkeypatch.setattr(screen, "LEAST_ROWS", 0)
         found = ends_of(call)
         with monkeypatch.context() as everywhere:
             everywhere.setattr(screen, "ROUNDS", 0)
