@@ -4,12 +4,14 @@ import sys
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from unittest import mock
 
 import numpy as np
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
 from bayes_svm import BayesSVC, ConformalSVC, leave_one_out
+from bayes_svm.dual import tableau_path
 
 # Every function of the compiled modules that the package calls.
 CALLED = {
@@ -87,9 +89,11 @@ def _use_everything():
             ConformalSVC(SVC(C=C, gamma=0.5), "margin").fit(X, y).p_values(X[:5] + 0.3)
     X, y = noisy(320)
     leave_one_out(SVC(C=3.0), X, y)
-    # Few paths, which Python follows too, on many rows.
-    X, y = noisy(260)
-    leave_one_out(SVC(C=3.0), X, y, groups=np.arange(260) // 22)
+    with mock.patch.object(tableau_path, "LEAST_ROWS", 0):
+        X, y = noisy(60)
+        for C in (0.3, 30.0):
+            leave_one_out(SVC(C=C), X, y)
+            leave_one_out(SVC(C=C), X, y, groups=np.arange(len(y)) // 3)
 
 
 @cache

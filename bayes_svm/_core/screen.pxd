@@ -13,7 +13,6 @@ cdef extern from *:
     const double REACH, TOUCH
 
 cdef enum:
-    LEAST_ROWS = 256
     ROUNDS = 12
 
 cdef Py_ssize_t _mark_near(

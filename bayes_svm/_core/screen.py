@@ -13,8 +13,6 @@ if not cython.compiled:
     from bayes_svm._core.matrix import add_rows
     from bayes_svm._core.records import DONE, NEVER, SETTLED, Motion
 
-    # A tableau with fewer rows is used as a whole.
-    LEAST_ROWS = 256
     # A row is near if the first rates bring it to an end of its interval in so many times the length of the
     # path; or if it is so near to an end that they could in so many.
     REACH, TOUCH = 1.5, 0.1
@@ -138,7 +136,7 @@ def _return(m, state, n_changed, screen, n, scratch):
 def follow_screened(base, motion, state, n_changed, end, max_events, scratch, screen):
     """The same as :func:`~bayes_svm._core.follow.follow_path`, where it can be on few rows."""
     n_in = number_in(base.m, state)
-    if base.m < LEAST_ROWS or n_in == 0 or not rates(base, motion, state, n_changed, scratch):
+    if screen.base.m == 0 or n_in == 0 or not rates(base, motion, state, n_changed, scratch):
         return follow_path(base, motion, state, n_in, n_changed, end, max_events, scratch)
     n = _mark_near(base.m, motion, state, n_changed, end, scratch, screen.near)
     for _round in range(ROUNDS):

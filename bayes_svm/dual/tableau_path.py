@@ -34,8 +34,8 @@ MAX_CHANGES = 64
 # A stretch may have this many events for each row of its tableau, and ``MORE_EVENTS`` besides.
 EVENTS_PER_ROW = 20
 MORE_EVENTS = 1000
-# A path that comes near more rows than this is followed on all.
-MOST_NEAR = 1024
+# On a tableau with fewer rows, and near more rows than this, a path is followed on all.
+LEAST_ROWS, MOST_NEAR = 400, 1024
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def room(n_rows: int) -> Room:
 
 def screen(n_rows: int, capacity: int) -> Screen:
     """Memory for a path on few of the rows."""
-    few = min(n_rows, MOST_NEAR)
+    few = min(n_rows, MOST_NEAR) if n_rows >= LEAST_ROWS else 0
     return Screen(
         near=np.empty(n_rows, dtype=np.bool_),
         rows=np.empty(few, dtype=np.int64),
