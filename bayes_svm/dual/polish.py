@@ -325,6 +325,8 @@ def _exchanged_few(problem: DualProblem, targets: Array, beta: Array, free: Indi
         fixed += change
         of_fixed += problem.gram.product(change)
         free = np.sort(np.concatenate([free[~outside], wrong]))
+        if len(free) == 0:
+            return None
         try:
             system = problem.free_system(free)
         except np.linalg.LinAlgError:

@@ -3,7 +3,13 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import awkward, noisy
-from bayes_svm.dual.polish import coefficients_of_partition, margin_targets, optimality_violation, polish
+from bayes_svm.dual.polish import (
+    coefficients_of_partition,
+    exchanged,
+    margin_targets,
+    optimality_violation,
+    polish,
+)
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.dual.working_set import lower_violation
 from bayes_svm.kernels.gram import WholeMatrix
@@ -95,3 +101,13 @@ def test_coefficients_of_a_partition_put_its_free_points_on_their_targets():
             problem.gram.rows(free) @ found + intercept, 1e-3 * problem.label[free], atol=1e-12
         )
     assert np.all((found >= problem.lower) & (found <= problem.upper))
+
+
+def test_exchanges_that_leave_no_free_point_are_none():
+    """Three coefficients exceed their bounds at first; then the last one does."""
+    X, y = np.random.default_rng(5).normal(size=(4, 1)), np.array([-1.0, 1.0, -1.0, 1.0])
+    problem, targets = problem_of(X, y, 1.0), margin_targets(y, 1e-9)
+    assert exchanged(problem, targets, y / 2) is None
+    polished = polish(problem, targets, y / 2, 1.0)
+    assert polished.reason is None
+    np.testing.assert_allclose(polished.beta.sum(), 0.0, atol=1e-12)
