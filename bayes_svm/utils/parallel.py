@@ -195,11 +195,14 @@ def _run_on_cluster(
     worker. The data are then sent again, and the calls run again.
     """
     # joblib replaces the arguments that it finds here by their futures when it sends a call.
-    backend.data_futures.update({id(item): _sent(backend.client, item) for item in shared})
+    futures = [_sent(backend.client, item) for item in shared]
+    backend.data_futures.update({id(item): future for item, future in zip(shared, futures, strict=True)})
     try:
         return list(Parallel(n_jobs=n_jobs)(calls))
-    except CancelledError:
-        if losses == LOSSES:
+    except (CancelledError, TypeError) as error:
+        # joblib may take what says that a call was cancelled for its result, which then is no list.
+        lost = any(future.status != "finished" for future in futures)
+        if losses == LOSSES or not (lost or isinstance(error, CancelledError)):
             raise
     finally:
         for item in shared:

@@ -80,7 +80,8 @@ def test_a_worker_that_is_killed_loses_nothing(client, small_batches, monkeypatc
     assert_same(spread, serial)
 
 
-def test_data_that_a_cluster_lost_are_sent_again(client, small_batches, monkeypatch):
+@pytest.mark.parametrize("kind", [CancelledError, TypeError])
+def test_data_that_a_cluster_lost_are_sent_again(kind, client, small_batches, monkeypatch):
     serial = leave_one_out(MACHINE, X, Y)
     parallel = importlib.import_module("bayes_svm.utils.parallel")
     sent, started = [], []
@@ -95,7 +96,8 @@ def test_data_that_a_cluster_lost_are_sent_again(client, small_batches, monkeypa
             started.append(len(calls))
             results = super().__call__(calls)
             if len(started) == 1:
-                raise CancelledError("lost dependencies")
+                client.cancel([future for _, future in parallel._SENT.values()])
+                raise kind("lost dependencies")
             return results
 
     monkeypatch.setattr(type(client), "scatter", recorded)
@@ -105,6 +107,15 @@ def test_data_that_a_cluster_lost_are_sent_again(client, small_batches, monkeypa
     assert_same(spread, serial)
     assert started[1] == started[0]
     assert sent.count("SharedTableau") == 2
+
+
+def test_an_error_of_a_call_is_not_taken_for_lost_data(client, small_batches, monkeypatch):
+    def wrong(*arguments):
+        raise TypeError("not a number")
+
+    monkeypatch.setattr(path, "_run_batch", wrong)
+    with joblib.parallel_config(backend="dask"), pytest.raises(TypeError, match="not a number"):
+        leave_one_out(MACHINE, X, Y, n_jobs=-1)
 
 
 def test_a_cluster_that_only_loses_is_given_up(client, small_batches, monkeypatch):
