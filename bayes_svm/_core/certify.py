@@ -373,6 +373,8 @@ def work_of(work, n, keep):
         doubles(work.gradient, "work.gradient", n, WRITE, keep),
         doubles(work.lower, "work.lower", n, WRITE, keep),
         doubles(work.upper, "work.upper", n, WRITE, keep),
+        doubles(work.can_rise, "work.can_rise", n, WRITE, keep),
+        doubles(work.can_fall, "work.can_fall", n, WRITE, keep),
         doubles(work.bound, "work.bound", n, WRITE, keep),
         doubles(work.gamma, "work.gamma", n, WRITE, keep),
         doubles(work.slope, "work.slope", n, WRITE, keep),

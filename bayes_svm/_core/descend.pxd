@@ -2,7 +2,7 @@ from libc.math cimport INFINITY as inf
 from libc.stdint cimport int64_t
 
 from bayes_svm._core.pair_records cimport Iterate, Pairs, Whole, Work
-from bayes_svm._core.smo cimport move_pair, working_pair
+from bayes_svm._core.smo cimport mark, move_pair, working_pair
 
 cdef void start_from_whole(Whole whole, Py_ssize_t point, double rest, Work work) noexcept nogil
 cdef (double, double, int64_t) seed(Whole whole, Py_ssize_t point, double rest, Work work) noexcept nogil

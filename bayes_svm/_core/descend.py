@@ -11,7 +11,7 @@ if not cython.compiled:
     from math import inf
 
     from bayes_svm._core.pair_records import Iterate, Pairs
-    from bayes_svm._core.smo import move_pair, working_pair
+    from bayes_svm._core.smo import mark, move_pair, working_pair
 
 
 def start_from_whole(whole, point, rest, work):
@@ -74,14 +74,27 @@ def seed(whole, point, rest, work):
 
 def iterate_of(whole, work):
     """The iterate of G, as the moves of pairs take it."""
-    return Iterate(whole.K, whole.diagonal, work.beta, work.gradient, work.lower, work.upper, whole.n)
+    return Iterate(
+        whole.K,
+        whole.diagonal,
+        work.beta,
+        work.gradient,
+        work.lower,
+        work.upper,
+        work.can_rise,
+        work.can_fall,
+        whole.n,
+    )
 
 
 def start_descent(whole, point, rest, work):
     """Seed the whole solution, and take it as the first iterate of G."""
     start_from_whole(whole, point, rest, work)
     G, moved, columns = seed(whole, point, rest, work)
-    first, second, low, high = working_pair(iterate_of(whole, work))
+    at = iterate_of(whole, work)
+    for k in range(at.n):
+        mark(at, k)
+    first, second, low, high = working_pair(at)
     return Pairs(first, second, low, high, G, 0, moved, columns)
 
 
@@ -99,5 +112,5 @@ def descend(whole, state, tolerance, max_moves, work):
         # The columns of the move before are at hand, and are not counted again.
         columns += (first != before and first != other) + (second != before and second != other)
         before, other = first, second
-        first, second, low, high = working_pair(iterate_of(whole, work))
+        first, second, low, high = working_pair(at)
     return Pairs(first, second, low, high, G, moves, length, columns)

@@ -15,6 +15,18 @@ cdef void _check_end(
     Py_ssize_t p,
     Checked found,
 ) noexcept nogil
+# The same value as in optimality.py.
+cdef enum:
+    LANES = 32
+
+cdef (double, double) _clear(Points points, Py_ssize_t i, double alpha, double slack) noexcept nogil
+cdef double _gap(Points points, Py_ssize_t i, double alpha, double residual) noexcept nogil
+cdef double _largest_after(Points points, double* delta) noexcept nogil
+cdef void _exchange(Points points, Removals removals, Py_ssize_t j) noexcept nogil
+cdef (double, double, double, double, double) _conditions(
+    Points points, double* delta, double* moved, double shift, Tolerance tolerance, double largest
+) noexcept nogil
+cdef (double, double, double, double) _sums(Points points, double* delta, double* moved) noexcept nogil
 cdef void _check_moved(
     Points points,
     Removals removals,

@@ -10,6 +10,9 @@ if not cython.compiled:
     from bayes_svm._core.records import NEVER
     from bayes_svm._core.removals import Removals
 
+    # So many sums and maxima are computed at a time.
+    LANES = 32
+
 from bayes_svm._core.check_records import Checked as CheckedRecord
 
 
@@ -114,57 +117,124 @@ def check_ends(beta, values, label, bounds, tolerance):
     return record
 
 
-def _check_moved(points, removals, p, delta, moved, shift, tolerance, measured):
-    """Check path p, whose changes these are."""
-    bound = points.bound
-    # The size of the coefficients sets what counts as being at a bound.
+def _clear(points, i, alpha, slack):
+    """How far a coefficient is below its upper and above its lower bound, without the slack.
+
+    Of a member that is gone altogether, which must satisfy no condition, both are 0.
+    """
+    label, room = points.label[i], points.bound[i]
+    low, high = alpha - slack, room - alpha - slack
+    up = low if label < 0.0 else high
+    down = high if label < 0.0 else low
+    # The null point has no bounds.
+    up = 1.0 if label == 0.0 else up
+    down = 1.0 if label == 0.0 else down
+    up = 0.0 if room < 0.0 else up
+    down = 0.0 if room < 0.0 else down
+    return up, down
+
+
+def _gap(points, i, alpha, residual):
+    """What a point adds to the duality gap; a member that is gone altogether adds nothing."""
+    excess, room = points.label[i] * residual, points.bound[i]
+    gap = alpha * excess + room * max(-excess, 0.0)
+    return 0.0 if room < 0.0 else gap
+
+
+def _largest_after(points, delta):
+    """Largest coefficient after the changes."""
     largest = points.largest
     for i in range(points.n):
         if abs(points.beta[i] + delta[i]) > largest:
             largest = abs(points.beta[i] + delta[i])
-    # Give the members of this path the bounds they keep.
+    return largest
+
+
+def _exchange(points, removals, j):
+    """Exchange a member's bound and the one that it keeps."""
+    bound, i = points.bound, removals.points[j]
+    removals.rest[j], bound[i] = bound[i], removals.rest[j]
+
+
+def _conditions(points, delta, moved, shift, tolerance, largest):
+    """Smallest and largest residual of the points that can fall and rise, and what else must be 0.
+
+    Returns
+    -------
+    lowest, highest : float
+        Ends of the interval of changes of the intercept at which the points are optimal; 0 must be in it.
+    lost : float
+        How far a coefficient is beyond its bounds.
+    free : float
+        1 if a coefficient is between its bounds, otherwise 0.
+    gap : float
+        Duality gap of the points.
+    """
+    # Many at a time, which the compiler computes with vector instructions.
+    lowest = cython.declare(cython.double[LANES])
+    highest = cython.declare(cython.double[LANES])
+    lost = cython.declare(cython.double[LANES])
+    free = cython.declare(cython.double[LANES])
+    gap = cython.declare(cython.double[LANES])
+    for c in range(LANES):
+        lowest[c], highest[c], lost[c], free[c], gap[c] = -NEVER, NEVER, 0.0, 0.0, 0.0
+    for block in range((points.n + LANES - 1) // LANES):
+        head = block * LANES
+        for c in range(min(LANES, points.n - head)):
+            i = head + c
+            residual = points.residual[i] + moved[i] + shift
+            alpha = points.label[i] * (points.beta[i] + delta[i])
+            slack = slack_of(tolerance, max(points.bound[i], 0.0), largest)
+            up, down = _clear(points, i, alpha, slack)
+            inside = min(up, down)
+            # A point that can rise wants a residual of at least 0, one that can fall of at most 0.
+            least = -residual if up > 0.0 else -NEVER
+            most = -residual if down > 0.0 else NEVER
+            lowest[c], highest[c] = max(least, lowest[c]), min(most, highest[c])
+            lost[c] = max(-inside - 2.0 * slack, lost[c])
+            free[c] = 1.0 if inside > 0.0 else free[c]
+            gap[c] += _gap(points, i, alpha, residual)
+    for c in range(1, LANES):
+        lowest[0], highest[0] = max(lowest[c], lowest[0]), min(highest[c], highest[0])
+        lost[0], free[0], gap[0] = max(lost[c], lost[0]), max(free[c], free[0]), gap[0] + gap[c]
+    return lowest[0], highest[0], lost[0], free[0], gap[0]
+
+
+def _sums(points, delta, moved):
+    """Sum of the changes, and what they add to the objectives."""
+    total = cython.declare(cython.double[LANES])
+    mass = cython.declare(cython.double[LANES])
+    part = cython.declare(cython.double[LANES])
+    square = cython.declare(cython.double[LANES])
+    for c in range(LANES):
+        total[c], mass[c], part[c], square[c] = 0.0, 0.0, 0.0, 0.0
+    for block in range((points.n + LANES - 1) // LANES):
+        head = block * LANES
+        for c in range(min(LANES, points.n - head)):
+            change = delta[head + c]
+            total[c] += change
+            mass[c] += points.label[head + c] * change
+            part[c] += points.part[head + c] * change
+            square[c] += moved[head + c] * change
+    for c in range(1, LANES):
+        total[0], mass[0] = total[0] + total[c], mass[0] + mass[c]
+        part[0], square[0] = part[0] + part[c], square[0] + square[c]
+    return total[0], mass[0], part[0], square[0]
+
+
+def _check_moved(points, removals, p, delta, moved, shift, tolerance, measured):
+    """Check path p, whose changes these are."""
+    # The size of the coefficients sets what counts as being at a bound.
+    largest = _largest_after(points, delta)
     for j in range(removals.start[p], removals.start[p + 1]):
-        removals.rest[j], bound[removals.points[j]] = bound[removals.points[j]], removals.rest[j]
-    lowest, highest, gap = -NEVER, NEVER, 0.0
-    lost: cython.double = 0.0
-    free: cython.bint = False
-    total, mass, part, square = 0.0, 0.0, 0.0, 0.0
-    for i in range(points.n):
-        change, label = delta[i], points.label[i]
-        total += change
-        mass += label * change
-        part += change * points.part[i]
-        square += change * moved[i]
-        # A member that is gone altogether must satisfy no condition.
-        if bound[i] < 0.0:
-            continue
-        residual = points.residual[i] + moved[i] + shift
-        alpha, room = label * (points.beta[i] + change), bound[i]
-        slack = slack_of(tolerance, room, largest)
-        above, below = alpha, room - alpha
-        if label == 0.0:  # the null point, which has no bounds
-            above, below, room = 2.0 * slack, 2.0 * slack, 0.0
-        if label < 0.0:
-            above, below = below, above
-        # A point that can rise wants a residual of at least 0, one that can fall of at most 0.
-        can_rise: cython.bint = below > slack
-        can_fall: cython.bint = above > slack
-        if can_rise and -residual > lowest:
-            lowest = -residual
-        if can_fall and -residual < highest:
-            highest = -residual
-        if can_rise and can_fall:
-            free = True
-        elif -slack - min(above, below) > lost:
-            lost = -slack - min(above, below)
-        excess = label * residual
-        gap += alpha * excess + room * max(0.0, -excess)
-    # Give them back.
+        _exchange(points, removals, j)
+    lowest, highest, lost, free, gap = _conditions(points, delta, moved, shift, tolerance, largest)
     for j in range(removals.start[p + 1] - 1, removals.start[p] - 1, -1):
-        removals.rest[j], bound[removals.points[j]] = bound[removals.points[j]], removals.rest[j]
+        _exchange(points, removals, j)
+    total, mass, part, square = _sums(points, delta, moved)
     kkt = max(max(lowest, -highest), max(lost, lost / max(largest, 1e-300)))
     measured.kkt[p] = max(kkt, abs(total) / max(min(largest, 1.0), 1e-300))
-    measured.gap[p], measured.square[p], measured.free[p] = gap, square, free
+    measured.gap[p], measured.square[p], measured.free[p] = gap, square, free > 0.0
     measured.dual[p] = abs(points.mass + mass - 0.5 * (points.norm + 2.0 * part + square))
 
 

@@ -20,6 +20,8 @@ cdef struct Iterate:
     double* gradient
     double* lower
     double* upper
+    double* can_rise
+    double* can_fall
     Py_ssize_t n
 
 cdef struct Whole:
@@ -43,6 +45,8 @@ cdef struct Work:
     double* gradient
     double* lower
     double* upper
+    double* can_rise
+    double* can_fall
     double* bound
     double* gamma
     double* slope

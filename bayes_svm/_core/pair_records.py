@@ -40,6 +40,10 @@ class Iterate(NamedTuple):
         Coefficients, and ``K beta - q``.
     lower, upper : array of shape (n,)
         Bounds of beta.
+    can_rise : array of shape (n,)
+        0 where beta is below its upper bound, and -inf elsewhere.
+    can_fall : array of shape (n,)
+        0 where beta is above its lower bound, and inf elsewhere.
     n : int
         Number of points.
     """
@@ -50,6 +54,8 @@ class Iterate(NamedTuple):
     gradient: Array
     lower: Array
     upper: Array
+    can_rise: Array
+    can_fall: Array
     n: int
 
 
@@ -107,8 +113,12 @@ class Work(NamedTuple):
     ----------
     beta, gradient : array
         The iterate, and ``K beta - label``.
-    lower, upper, bound : array
-        Bounds of beta, and upper bounds of alpha.
+    lower, upper : array
+        Bounds of beta.
+    can_rise, can_fall : array
+        Which of them it is below, and above: see :class:`Iterate`.
+    bound : array
+        Upper bounds of alpha.
     gamma : array
         Coefficients of the bound H.
     slope : array
@@ -125,6 +135,8 @@ class Work(NamedTuple):
     gradient: Array
     lower: Array
     upper: Array
+    can_rise: Array
+    can_fall: Array
     bound: Array
     gamma: Array
     slope: Array

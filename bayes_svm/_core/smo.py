@@ -6,6 +6,7 @@ The working set is that of Fan, Chen and Lin (JMLR 2005), as in LIBSVM.
 """
 
 import cython
+import numpy as np
 
 from bayes_svm.utils.interrupts import slices
 
@@ -15,8 +16,91 @@ if not cython.compiled:
     from bayes_svm._core.arrays import READ, WRITE, doubles, length, numbers, placed_rows
     from bayes_svm._core.pair_records import FLAT, Iterate
 
+    # So many maxima are computed at a time.
+    LANES = 32
+
 # Operations that a move takes for each point, about.
 OPERATIONS = 4
+
+
+def mark(at, k):
+    """Note whether beta[k] can rise, and whether it can fall."""
+    at.can_rise[k] = 0.0 if at.beta[k] < at.upper[k] else -inf
+    at.can_fall[k] = 0.0 if at.beta[k] > at.lower[k] else inf
+
+
+def _slope(at, k):
+    """The gradient times -1 of a point that can rise; of others -inf."""
+    return at.can_rise[k] - at.gradient[k]
+
+
+def steepest(at):
+    """The first of the points that can rise most steeply, and its slope; -1 and -inf without such a point."""
+    # Many running maxima, which the compiler computes with vector instructions.
+    most = cython.declare(cython.double[LANES])
+    for c in range(LANES):
+        most[c] = -inf
+    for block in range(at.n // LANES):
+        head = block * LANES
+        for c in range(LANES):
+            slope = _slope(at, head + c)
+            most[c] = slope if slope > most[c] else most[c]
+    for k in range(at.n - at.n % LANES, at.n):
+        most[k % LANES] = max(_slope(at, k), most[k % LANES])
+    high = -inf
+    for c in range(LANES):
+        high = max(most[c], high)
+    first: cython.Py_ssize_t = -1
+    for c in range(LANES):
+        if most[c] == high > -inf:
+            k = c
+            while _slope(at, k) != high:
+                k += LANES
+            if first < 0 or k < first:
+                first = k
+    return first, high
+
+
+def _intercept(at, k):
+    """The gradient times -1 of a point that can fall; of others inf."""
+    return at.can_fall[k] - at.gradient[k]
+
+
+def _gain(at, row, own, high, k):
+    """Twice what a point gains by falling while another one rises; 0 where it cannot, or would lose."""
+    slope = max(high - _intercept(at, k), 0.0)
+    return slope * slope / max(own + at.diagonal[k] - 2.0 * row[k], FLAT)
+
+
+def best_partner(at, first, high):
+    """The point that gains most by falling while the first one rises, or -1, and the lowest slope of any."""
+    row, own = at.rows[first], at.diagonal[first]
+    most = cython.declare(cython.double[LANES])
+    least = cython.declare(cython.double[LANES])
+    for c in range(LANES):
+        most[c], least[c] = 0.0, inf
+    for block in range(at.n // LANES):
+        head = block * LANES
+        for c in range(LANES):
+            slope, gain = _intercept(at, head + c), _gain(at, row, own, high, head + c)
+            least[c] = slope if slope < least[c] else least[c]
+            most[c] = gain if gain > most[c] else most[c]
+    for k in range(at.n - at.n % LANES, at.n):
+        c = k % LANES
+        least[c] = min(_intercept(at, k), least[c])
+        most[c] = max(_gain(at, row, own, high, k), most[c])
+    low, best = inf, 0.0
+    for c in range(LANES):
+        low, best = min(least[c], low), max(most[c], best)
+    second: cython.Py_ssize_t = -1
+    for c in range(LANES):
+        if most[c] == best > 0.0:
+            k = c
+            while _gain(at, row, own, high, k) != best:
+                k += LANES
+            if second < 0 or k < second:
+                second = k
+    return second, low
 
 
 def working_pair(at):
@@ -25,27 +109,11 @@ def working_pair(at):
     If no pair can move to an advantage, the second point is -1. The largest violation of optimality by any
     pair is the second end minus the first.
     """
-    beta, gradient, diagonal = at.beta, at.gradient, at.diagonal
-    # The first point is the one that can rise and has the steepest gradient.
-    first: cython.Py_ssize_t = -1
     second: cython.Py_ssize_t = -1
-    high, low, best_gain = -inf, inf, 0.0
-    for k in range(at.n):
-        if beta[k] < at.upper[k] and -gradient[k] > high:
-            first, high = k, -gradient[k]
-    if first < 0:
-        return first, second, low, high
-    # The second point can fall, and gains most together with the first.
-    row, own = at.rows[first], diagonal[first]
-    for k in range(at.n):
-        if beta[k] > at.lower[k]:
-            slope = high + gradient[k]
-            if -gradient[k] < low:
-                low = -gradient[k]
-            if slope > 0.0:
-                gain = slope * slope / max(own + diagonal[k] - 2.0 * row[k], FLAT)
-                if gain > best_gain:
-                    second, best_gain = k, gain
+    low = inf
+    first, high = steepest(at)
+    if first >= 0:
+        second, low = best_partner(at, first, high)
     return first, second, low, high
 
 
@@ -72,6 +140,8 @@ def move_pair(at, i, j):
     else:
         beta[i] += amount
         beta[j] -= amount
+    mark(at, i)
+    mark(at, j)
     # All gradients follow the two coefficients.
     for k in range(at.n):
         gradient[k] += amount * (row_i[k] - row_j[k])
@@ -105,6 +175,7 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
     """
     keep = []
     n = length(beta, "beta", 0)
+    can_rise, can_fall = np.empty(n), np.empty(n)
     at = Iterate(
         placed_rows(rows, place, n, keep),
         doubles(diagonal, "diagonal", n, READ, keep),
@@ -112,8 +183,12 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
         doubles(gradient, "gradient", n, WRITE, keep),
         doubles(lower, "lower", n, READ, keep),
         doubles(upper, "upper", n, READ, keep),
+        doubles(can_rise, "can_rise", n, WRITE, keep),
+        doubles(can_fall, "can_fall", n, WRITE, keep),
         n,
     )
+    for i in range(n):
+        mark(at, i)
     where = numbers(place, "place", n, READ, keep)
     for i in range(n):
         if where[i] < 0 and not (at.beta[i] == at.lower[i] and at.beta[i] == at.upper[i]):

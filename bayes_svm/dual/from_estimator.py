@@ -175,7 +175,7 @@ def _coefficients_of(estimator: Any, problem: DualProblem) -> Array:
     rows = np.arange(len(problem.group))
     if isinstance(estimator, SVC):
         # SVC numbers its support vectors among the rows of positive weight.
-        rows = np.flatnonzero(problem.group >= 0)
+        rows = (problem.group >= 0).nonzero()[0]
     if estimator.support_.max(initial=-1) >= len(rows):
         raise ValueError(
             "X has fewer rows than the estimator was fitted on, rows of weight zero not counted."

@@ -92,7 +92,7 @@ class Machine:
             If the kernel matrix is not symmetric or not finite.
         """
         gram: KernelMatrix
-        used = np.flatnonzero(row_bound > 0)
+        used = (row_bound > 0).nonzero()[0]
         if kernel.precomputed:
             n_used = len(used)
             require_bytes(18 * n_used**2, f"An exact SVM on {n_used} different training points", FEWER_POINTS)
@@ -119,7 +119,7 @@ class Machine:
         """Rank of each distinct row by what it holds: see :mod:`bayes_svm.dual.order`."""
         if self.keys is None:
             return rank_of_sets(self.gram.whole())
-        rows = np.flatnonzero(self.row_of >= 0)
+        rows = (self.row_of >= 0).nonzero()[0]
         first = np.empty(self.row_of.max() + 1, dtype=np.intp)
         first[self.row_of[rows][::-1]] = rows[::-1]
         return rank_of_rows(self.X, first, self.keys)
@@ -130,7 +130,7 @@ class Machine:
 
         Rows of one kind have equal features, labels and bounds of a copy; a row of weight 0 has none, -1.
         """
-        used = np.flatnonzero(self.row_bound > 0)
+        used = (self.row_bound > 0).nonzero()[0]
         copies = copies_of_weight(self.weight[used])
         unit = self.row_bound[used] / copies
         order = np.lexsort((unit, self.row_of[used], self.y[used]))
@@ -205,14 +205,14 @@ class Machine:
         used = group >= 0
         values[used] = solution.values[group[used]]
         beta = solution.row_beta
-        support = np.flatnonzero(beta)
-        other = np.flatnonzero(~used & (self.row_of >= 0))
+        support = beta.nonzero()[0]
+        other = (~used & (self.row_of >= 0)).nonzero()[0]
         if len(other):
             summed: Array = np.bincount(
                 self.row_of[support], weights=beta[support], minlength=len(self.gram)
             ).astype(float)
             values[other] = self.gram.product(summed)[self.row_of[other]] + solution.intercept
-        absent = np.flatnonzero(self.row_of < 0)
+        absent = (self.row_of < 0).nonzero()[0]
         if len(absent):
             values[absent] = solution.intercept
             # There is no support where the numbers are beyond double precision.

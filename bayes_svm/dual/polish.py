@@ -202,7 +202,7 @@ def _independent_free(problem: DualProblem, beta: Array) -> tuple[Array, Indices
     Free here means strictly between the bounds, compared exactly.
     """
     for _ in range(MAX_ROUNDS):
-        candidates = np.flatnonzero((beta > problem.lower) & (beta < problem.upper))
+        candidates = ((beta > problem.lower) & (beta < problem.upper)).nonzero()[0]
         if len(candidates) == 0:
             return beta, candidates
         # Without pivoting the factor takes a fraction of the time, and mostly shows that all are independent.
@@ -277,7 +277,7 @@ def _expected(
     near = violated | (np.abs(residual) <= max(0.1, 20 * violation))
     near[free] = False
     near &= problem.upper > problem.lower
-    return np.flatnonzero(near)
+    return near.nonzero()[0]
 
 
 def _lacking(beta: Array) -> float:
@@ -311,7 +311,7 @@ def _exchanged_few(problem: DualProblem, targets: Array, beta: Array, free: Indi
         outside = (of_free <= lower[free]) | (of_free >= upper[free])
         violated = optimality_violation(fixed, residual, lower, upper)
         violated[free] = 0.0
-        wrong = np.flatnonzero(violated > NO_VIOLATION * max(1.0, float(np.abs(residual).max())))
+        wrong = (violated > NO_VIOLATION * max(1.0, float(np.abs(residual).max()))).nonzero()[0]
         exchanged = int(np.count_nonzero(outside)) + len(wrong)
         if exchanged == 0:
             return Polished(fixed + part, free, pivots, None, of_fixed)
@@ -363,7 +363,7 @@ def coefficients_of_partition(
     system = problem.free_system(free)
     beta = beta.copy()
     beta[free] = 0.0
-    fixed = np.flatnonzero(beta)
+    fixed = beta.nonzero()[0]
     at_free = problem.gram.block(free, fixed) @ beta[fixed] if of_fixed is None else of_fixed[free]
     beta[free], intercept = system.solve(targets[free] - at_free, -beta.sum())
     return np.clip(beta, problem.lower, problem.upper), intercept

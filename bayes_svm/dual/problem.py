@@ -71,7 +71,7 @@ def distinct_rows(X: Any) -> Distinct:
         representative[tied] = tied[_first_of_equals(X[tied])]
     is_first = representative == np.arange(X.shape[0])
     number = np.cumsum(is_first) - 1
-    return Distinct(np.flatnonzero(is_first), number[representative], keys[is_first])
+    return Distinct(is_first.nonzero()[0], number[representative], keys[is_first])
 
 
 def _first_of_equals(X: Any) -> Indices:
@@ -247,7 +247,7 @@ class DualProblem:
         """
         n_null, used = gram.n_null, row_of >= 0
         key = 2 * row_of[used] + (label[used] > 0)
-        present = np.flatnonzero(np.bincount(key))
+        present = np.bincount(key).nonzero()[0]
         number = np.empty(present[-1] + 1, dtype=np.intp)
         number[present] = np.arange(len(present))
         rows, group = present // 2, np.full(len(used), -1, dtype=np.intp)
@@ -299,7 +299,7 @@ class DualProblem:
     def first_row(self) -> Indices:
         """The first row of each point; -1 for a null point."""
         first = np.full(len(self.label), -1, dtype=np.intp)
-        rows = np.flatnonzero(self.group >= 0)[::-1]
+        rows = (self.group >= 0).nonzero()[0][::-1]
         first[self.group[rows]] = rows
         return first
 

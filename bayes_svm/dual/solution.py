@@ -232,7 +232,7 @@ def solve(
         return near
     beta = np.zeros(len(problem.label)) if start is None else start.copy()
     beta, violation, steps = _approximate(problem, beta, tol, max_iter)
-    unpolished = beta, np.flatnonzero((beta > lower) & (beta < upper))
+    unpolished = beta, ((beta > lower) & (beta < upper)).nonzero()[0]
     if not problem.convex:
         return replace(_assemble(problem, *unpolished, steps), reason=NOT_CONVEX, polished=False)
     if 0 <= max_iter <= steps and violation > tol:

@@ -135,7 +135,7 @@ def _near(beta: Array, gradient: Array, lower: Array, upper: Array, most: int) -
         np.where(rising, -gradient - (high - slack), -np.inf),
         np.where(falling, (low + slack) + gradient, -np.inf),
     )
-    few = np.flatnonzero(depth > 0)
+    few = (depth > 0).nonzero()[0]
     if len(few) > most:
         # Points of both signs, so that the pair that violates optimality most is among them.
         few = np.sort(few[np.argsort(-depth[few], kind="stable")[:most]])

@@ -139,13 +139,13 @@ class WholeMatrix(KernelMatrix):
 
     def product(self, weights: Array) -> Array:
         """The matrix times a vector; only the rows of nonzero weights are needed."""
-        used = np.flatnonzero(weights)
+        used = weights.nonzero()[0]
         product: Array = matrix.sum_of_rows(self._values, used, weights[used])
         return product
 
     def largest_sum(self, weights: Array) -> float:
         """``max(abs(matrix) @ abs(weights))``."""
-        used = np.flatnonzero(weights)
+        used = weights.nonzero()[0]
         return float(matrix.largest_sum(self._values, used, weights[used]))
 
     def whole(self) -> Array:

@@ -19,6 +19,8 @@ __all__ = ["Recomputed"]
 
 # So many rows or columns are the work of one thread at a time.
 PIECE = 1280
+# So many rows of half a block are: with few, little of the other half is computed too.
+FEW_ROWS = 256
 
 
 class Recomputed(KernelMatrix):
@@ -57,15 +59,16 @@ class Recomputed(KernelMatrix):
             return out
         # Half of a block between the same points follows by symmetry.
         half = rows is columns
+        height = FEW_ROWS if half else PIECE
 
         def fill(start: int) -> None:
-            own = rows[start : start + PIECE]
-            others = columns[: start + PIECE] if half else columns
+            own = rows[start : start + height]
+            others = columns[: start + height] if half else columns
             with np.errstate(over="ignore"):
                 for some, these, tile in self._kernel.tiles(self._features, own, others):
-                    out[start : start + PIECE][some, these] = tile
+                    out[start : start + height][some, these] = tile
 
-        in_threads(fill, range(0, len(rows), PIECE)[::-1], SECONDS * out.size)
+        in_threads(fill, range(0, len(rows), height)[::-1], SECONDS * out.size)
         if half:
             mirror_lower(out, len(rows))
         return out

@@ -45,7 +45,7 @@ def rows_alone(machine: Machine, size: int | None = None) -> Leaving:
     """
     _, row, unit, copies = machine.kinds
     taken, _ = _sampled(machine, _number_of_strata(np.bincount(machine.y[row], weights=copies)), size)
-    kinds = np.flatnonzero(taken)
+    kinds = taken.nonzero()[0]
     return _leaving(machine, taken, np.arange(len(kinds)), kinds, unit[kinds], taken[kinds], taken[kinds])
 
 
@@ -56,7 +56,7 @@ def _leaving(
     kind, row, _, all_copies = machine.kinds
     if taken.all():
         return Leaving(kind, row, case, kinds, removed, copies, times)
-    present = np.flatnonzero(taken)
+    present = taken.nonzero()[0]
     number = np.full(len(row), STAYS)
     number[present] = np.arange(len(present))
     share = taken[present] / all_copies[present]
@@ -103,7 +103,7 @@ def groups_alone(machine: Machine, numbers: Indices) -> Leaving:
     # A group without weight does not leave.
     present = np.isin(numbers, numbers[used])
     _, first, kind = np.unique(keys[present], axis=0, return_index=True, return_inverse=True)
-    row = np.flatnonzero(present)[first]
+    row = present.nonzero()[0][first]
     every = np.full(len(used), -1)
     every[present] = kind.ravel()
     removed: Array = np.bincount(kind.ravel(), weights=machine.row_bound[present], minlength=len(row)).astype(
@@ -172,8 +172,8 @@ def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = No
     ValueError
         If a class is in one group only, or there are fewer groups than strata.
     """
-    used, counts = np.flatnonzero(machine.row_bound > 0), _members_of_groups(machine, numbers)
-    present = np.flatnonzero(counts.any(axis=1))
+    used, counts = (machine.row_bound > 0).nonzero()[0], _members_of_groups(machine, numbers)
+    present = counts.any(axis=1).nonzero()[0]
     if number is None:
         number = min(_number_of_strata(np.count_nonzero(counts, axis=0)), len(present))
     if number > len(present):
@@ -195,7 +195,7 @@ def _members_of_groups(machine: Machine, numbers: Indices) -> Array:
     ValueError
         If a class is in one group only.
     """
-    used = np.flatnonzero(machine.row_bound > 0)
+    used = (machine.row_bound > 0).nonzero()[0]
     counts = np.zeros((int(numbers.max()) + 1, len(machine.classes)))
     np.add.at(counts, (numbers[used], machine.y[used]), copies_of_weight(machine.weight[used]))
     homes = np.count_nonzero(counts, axis=0)

@@ -160,7 +160,7 @@ def _decide_at_once(solution: DualSolution, points: Indices, rest: Array, found:
     one_class = _last_of_class(solution.problem, points, rest)
     found.values[one_class] = -solution.problem.label[points[one_class]]
     found.outcomes[one_class] = CHECKED
-    open_cases = np.flatnonzero(~one_class)
+    open_cases = (~one_class).nonzero()[0]
     if solution.exact:
         _check_unchanged(solution, points, rest, open_cases, found)
     return open_cases[found.outcomes[open_cases] == UNPROVEN]
@@ -265,7 +265,7 @@ def _check_unchanged(
     elsewhere = free.sum() - free[points[cases]] > 0
     low = np.array(solution.values[points[cases]])
     high = low.copy()
-    for k in np.flatnonzero(~elsewhere):
+    for k in (~elsewhere).nonzero()[0]:
         bound = problem.bound.copy()
         bound[points[cases[k]]] = rest[cases[k]]
         rises, falls = _surely_movable(solution.beta, label, bound)

@@ -250,7 +250,7 @@ def _span_values(machine: Machine, solution: DualSolution) -> Array:
     """``f(x_r) - y_r lost_r S_r^2``, where ``lost_r`` is what alpha loses when one copy of the row leaves."""
     problem = solution.problem
     values = machine.values_on_rows(solution)
-    rows = np.flatnonzero(problem.group >= 0)
+    rows = (problem.group >= 0).nonzero()[0]
     points = problem.group[rows]
     unit = problem.row_bound[rows] / copies_of_weight(machine.weight[rows])
     lost = np.maximum(0.0, solution.alpha[points] - np.maximum(0.0, problem.bound[points] - unit))

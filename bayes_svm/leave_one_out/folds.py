@@ -105,14 +105,14 @@ def fold_numbers(X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, name: 
         fold[inside] = number
         times += inside
         if not np.array_equal(outside, ~inside):
-            row = int(np.flatnonzero(outside == inside)[0])
+            row = int((outside == inside).nonzero()[0][0])
             raise ValueError(
                 f"{name} trains fold {number} on other rows than those outside its test part (row {row}): "
                 "leaving out is exact for the machine of all other rows. Use a splitter such as KFold or "
                 "StratifiedKFold."
             )
     if np.any(times != 1):
-        row = int(np.flatnonzero(times != 1)[0])
+        row = int((times != 1).nonzero()[0][0])
         raise ValueError(
             f"{name} does not partition the rows: row {row} is in {times[row]} test folds. Use a splitter "
             "such as KFold or StratifiedKFold, without repetitions."

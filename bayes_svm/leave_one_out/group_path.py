@@ -118,7 +118,7 @@ def _free_of(path: _GroupPath, beta: Array) -> Indices:
     """Points strictly between their bounds, without those that the path moves."""
     free = (beta > path.problem.lower) & (beta < path.problem.upper)
     free[path.moved] = False
-    return np.flatnonzero(free)
+    return free.nonzero()[0]
 
 
 def _expected(path: _GroupPath, residual: Array, free: Indices) -> Indices:
@@ -126,7 +126,7 @@ def _expected(path: _GroupPath, residual: Array, free: Indices) -> Indices:
     others = (path.problem.upper > path.problem.lower) & (np.abs(residual) <= FAR_FROM_MARGIN)
     others[path.moved] = False
     others[free] = False
-    return np.flatnonzero(others)
+    return others.nonzero()[0]
 
 
 def _motion(problem: DualProblem, tableau: Tableau, moved: Indices, speed: Array) -> Motion:

@@ -75,12 +75,12 @@ def removals_of(problem: DualProblem, leaving: Leaving) -> tuple[Removals, Indic
     """
     n_points = len(problem.label)
     point = problem.group[leaving.part_row]
-    parts = np.flatnonzero(point >= 0)
+    parts = (point >= 0).nonzero()[0]
     keys, of_part = _numbered(leaving.case[parts] * n_points + point[parts])
     cases, points = np.divmod(keys, n_points)
     removed = np.bincount(of_part, weights=leaving.removed[parts], minlength=len(keys))
-    number, _ = _numbered(cases)
-    start = np.append(np.searchsorted(cases, number), len(cases))
+    first = np.append(True, cases[1:] != cases[:-1])[: len(cases)].nonzero()[0]
+    number, start = cases[first], np.append(first, len(cases))
     bound = problem.bound[points]
     rest = np.where(removed >= bound * (1 - 1e-12), 0.0, bound - removed)
     member = np.full(len(point), -1)
@@ -135,7 +135,7 @@ def iterate_parts(
         Decision values at the additional points, of the machine without the part's case.
     """
     removals, case, member = removals_of(solution.problem, leaving)
-    absent = np.flatnonzero((case >= 0) & (member < 0))
+    absent = ((case >= 0) & (member < 0)).nonzero()[0]
     # Rows that the problem does not have are points to ask for, like those of ``at``.
     n_at, asked = len(at), at
     if len(absent):
@@ -145,14 +145,14 @@ def iterate_parts(
     if missing is not None:
         known[case[missing][case[missing] >= 0]] = False
     for first, last in sections(known):
-        parts = np.flatnonzero((case >= first) & (case < last))
+        parts = ((case >= first) & (case < last)).nonzero()[0]
         found = finder.outcomes(removals.take(np.arange(first, last)))
         mine = case[parts] - first
         # A part without a member reads an arbitrary one here, and gets its value below.
         outcomes = found.take(np.maximum(member[parts] - removals.start[first], 0), mine)
         values = found.values_at(asked)
         if len(absent):
-            own = np.flatnonzero(member[parts] < 0)
+            own = (member[parts] < 0).nonzero()[0]
             outcomes.set_values(own, values[mine[own], n_at + np.searchsorted(absent, parts[own])])
         yield parts, outcomes, values[mine, :n_at]
 
@@ -244,7 +244,7 @@ class Finder:
         # A free point whose alpha equals the bound that it keeps is at its bound without its copy. It may
         # have been the last free point, on which the intercept depends; a path of length zero finds out.
         loose = (alpha == 0) | (alpha < removals.rest - bound_slack(solution.beta, bound))
-        cases = np.flatnonzero(~removals.any_member(~loose) & (outcomes.status == ""))
+        cases = (~removals.any_member(~loose) & (outcomes.status == "")).nonzero()[0]
         members = removals.members(cases)
         outcomes.set_values(members, solution.values[points[members]])
         outcomes.status[cases] = "unchanged" if solution.exact else "inexact"

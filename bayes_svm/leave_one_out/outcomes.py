@@ -147,7 +147,7 @@ class Outcomes:
     @property
     def pending(self) -> Indices:
         """Cases that are still open."""
-        return np.flatnonzero(self.status == "")
+        return (self.status == "").nonzero()[0]
 
     def put(self, removals: Removals, cases: Indices, part: Outcomes) -> None:
         """Fill in ``part``, the outcomes of ``removals.take(cases)``."""

@@ -32,8 +32,9 @@ __all__ = ["Paths"]
 
 # The rates due to members outside the tableau may take this much memory at a time.
 DIRECTION_BYTES = 2**26
-# The ends of this many cases are verified together: the unit of parallel work.
-BATCH = 96
+# The ends of this many cases are verified together: the unit of parallel work. On a small tableau they are
+# more, up to so many changes of coefficients.
+BATCH, CHANGES = 96, 40_000
 # Roughly how many seconds a case takes for each entry of the tableau.
 SECONDS = 1e-10
 # A path may have this many changed points at a time.
@@ -109,7 +110,7 @@ class Paths:
         if not removals.single:
             moving = _excess(self.origin.exact_beta, removals) > 0
             moves = np.bincount(removals.case, weights=moving, minlength=removals.n_cases)
-            cases = np.flatnonzero(moves <= MANY_MEMBERS)
+            cases = (moves <= MANY_MEMBERS).nonzero()[0]
         if len(cases):
             self._passes(removals, cases, n_jobs, outcomes)
         followed = set(cases.tolist())
@@ -123,7 +124,8 @@ class Paths:
         """Follow cases on a tableau that grows by the points it lacks."""
         origin, shared, sign_only = self.origin, self.shared, self.sign_only
         for _ in range(MAX_PASSES):
-            batches = [cases[start : start + BATCH] for start in range(0, len(cases), BATCH)]
+            number = max(BATCH, CHANGES // len(shared.tableau.rows))
+            batches = [cases[start : start + number] for start in range(0, len(cases), number)]
             chosen = [removals.take(batch) for batch in batches]
             calls = [delayed(_run_batch)(origin, shared, batch, sign_only) for batch in chosen]
             work = SECONDS * len(cases) * len(shared.tableau.rows) ** 2
@@ -223,11 +225,11 @@ def _directions(
     n_free, W = shared.tableau.n_free, shared.tableau.W
     case, n_cases = removals.case, removals.n_cases
     directions = np.zeros((n_cases, len(W)))
-    inside = np.flatnonzero((place >= n_free) & (change != 0))
+    inside = ((place >= n_free) & (change != 0)).nonzero()[0]
     weights = np.zeros((n_cases, len(W) - 1 - n_free))
     weights[case[inside], place[inside] - n_free] = change[inside]
     add_sparse_product(directions, weights, W[n_free:-1])
-    outside = np.flatnonzero((place < 0) & (change != 0))
+    outside = ((place < 0) & (change != 0)).nonzero()[0]
     step = max(1, DIRECTION_BYTES // (8 * len(W)))
     for first in range(0, len(outside), step):
         part = outside[first : first + step]

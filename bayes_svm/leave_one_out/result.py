@@ -111,7 +111,7 @@ class LeaveOneOut:
 
         The others have NaN for their values and probabilities, and no part in error, recall and the like.
         """
-        return np.flatnonzero(self.status.reshape(len(self.y), -1)[:, 0] != "left in")
+        return (self.status.reshape(len(self.y), -1)[:, 0] != "left in").nonzero()[0]
 
     @property
     def certified_share(self) -> float:
@@ -289,7 +289,7 @@ def _of_rows(leaving: Leaving, whole: Outcomes, parts: Outcomes) -> Outcomes:
     values = leaving.row_means(parts.values, whole.values)
     signs = leaving.row_means(parts.signs, whole.signs)
     rank = {status: number for number, status in enumerate(STATUSES)}
-    ranked = [np.array([rank[one] for one in known.status.tolist()]) for known in (parts, whole)]
+    ranked = [np.array(list(map(rank.__getitem__, known.status.tolist()))) for known in (parts, whole)]
     return Outcomes(
         values=values,
         signs=np.where(np.isnan(values), signs, np.sign(values)),

@@ -41,7 +41,7 @@ def settle_at_once(solution: DualSolution, removals: Removals, outcomes: Outcome
         What is known of them; the settled cases are written to it.
     """
     problem = solution.problem
-    cases = np.flatnonzero((outcomes.status == "") & (np.diff(removals.start) == 1))
+    cases = ((outcomes.status == "") & (np.diff(removals.start) == 1)).nonzero()[0]
     members = removals.start[cases]
     points, rest = removals.points[members], removals.rest[members]
     label, clear = problem.label[points], MARGIN * solution.scale
@@ -49,7 +49,7 @@ def settle_at_once(solution: DualSolution, removals: Removals, outcomes: Outcome
     lost = np.maximum(0.0, solution.alpha[points] - rest)
     fall = steepest_fall(problem, points, lost, len(solution.free))
     settled = (ahead < -clear) | (ahead - fall > clear)
-    left = np.flatnonzero(~settled)
+    left = (~settled).nonzero()[0]
     checkable = problem.convex and problem.label[-1] != 0 and not problem.gram.on_demand
     if checkable and len(left) >= WORTH_A_CHECK:
         settled[left] = keep_their_sign(solution, points[left], rest[left])
@@ -88,7 +88,7 @@ def steepest_fall(problem: DualProblem, points: Indices, lost: Array, n_free: in
         return np.asarray(diagonal[points] * lost)
     if n_free < MANY_FREE or np.ptp(bound) > 0:
         return np.full(len(points), NEVER)
-    fall, losing = np.zeros(len(points)), np.flatnonzero(lost)
+    fall, losing = np.zeros(len(points)), lost.nonzero()[0]
     losers = points[losing]
     farthest = diagonal[losers] + diagonal.max() - 2.0 * problem.gram.smallest_of(losers)
     fall[losing] = np.maximum(farthest, 0.0) * lost[losing]

@@ -155,7 +155,7 @@ class SharedTableau:
         """
         rows = rows.copy()
         rows[origin.system.free] = False
-        others = np.flatnonzero(rows)
+        others = rows.nonzero()[0]
         _require_memory(origin, len(others))
         return cls.on(origin, Tableau.sweep(origin.problem.gram, origin.system, others))
 
@@ -196,7 +196,7 @@ class SharedTableau:
             origin.exact_residual[chosen],
         )  # fmt: skip
         if known is None:
-            outside = np.flatnonzero(position < 0)
+            outside = (position < 0).nonzero()[0]
             distance = np.abs(origin.exact_residual[outside])
             order = np.argsort(distance, kind="stable")
             outside, distance = outside[order], distance[order]

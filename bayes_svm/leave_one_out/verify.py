@@ -88,11 +88,8 @@ class _Batch:
     ) -> _Batch:
         """Collect the changes of beta on each path, and what they do to f."""
         gram, n_free, n_paths = origin.problem.gram, shared.tableau.n_free, removals.n_cases
-        # Members are among the points even where they do not move: their values are wanted.
-        mask = np.asarray(ends.changes[:, n_free:].any(axis=0))
-        mask[moves.rows[moves.rows >= n_free] - n_free] = True
-        inside = n_free + np.flatnonzero(mask)
-        out = np.flatnonzero(moves.rows < 0)
+        inside = n_free + ends.changes[:, n_free:].any(axis=0).nonzero()[0]
+        out = ((moves.rows < 0) & (moves.exact_change != 0)).nonzero()[0]
         beyond = np.unique(removals.points[out]) if len(out) else out
         points = np.concatenate([origin.system.free, shared.tableau.rows[inside], beyond])
         rank = np.full(len(shared.position), -1)
@@ -146,10 +143,10 @@ def verify(
     good = precise & kept
     _write(batch, good, outcomes)
     if origin.remainders:
-        known = np.flatnonzero(good)
+        known = good.nonzero()[0]
         delta, shift = batch.delta[known], ends.intercepts[known]
         outcomes.keep(Remainders(known, origin.exact_beta, origin.intercept, batch.points, delta, shift))
-    doubtful = np.flatnonzero(ended & kept & ~precise & (ends.outcomes == DONE))
+    doubtful = (ended & kept & ~precise & (ends.outcomes == DONE)).nonzero()[0]
     if len(doubtful):
         _verify_everywhere(batch, doubtful, outcomes)
     return outcomes, lacked
@@ -168,7 +165,12 @@ def _verify_moved(batch: _Batch, outcomes: Outcomes) -> Mask:
     )  # fmt: skip
     gone = (removals.rest == 0) | (ends.outcomes[batch.case] == SETTLED)
     # A bound below 0 says that the member is taken out altogether.
-    left = Removals(removals.start, batch.rank[removals.points], np.where(gone, -1.0, removals.rest))
+    rank, rest, start = batch.rank[removals.points], np.where(gone, -1.0, removals.rest), removals.start
+    among = rank >= 0
+    if not among.all():
+        start = np.append(0, np.cumsum(among))[start]
+        rank, rest = rank[among], rest[among]
+    left = Removals(start, rank, rest)
     kkt, gap, dual = np.empty((3, n_paths))
     measured = Measured(kkt, gap, dual, batch.square, np.empty(n_paths, dtype=np.bool_))
     check_moved(points, left, batch.delta, batch.values, ends.intercepts, origin.tolerance, measured)
@@ -209,7 +211,7 @@ def _verify_outside(batch: _Batch) -> tuple[Mask, Indices]:
     norm = np.sqrt(np.maximum(batch.square, 0.0))
     reach = norm * length + np.abs(ends.intercepts)
     good = reach < shared.distance[0]
-    doubtful = np.flatnonzero(~good & np.isfinite(reach))
+    doubtful = (~good & np.isfinite(reach)).nonzero()[0]
     if len(doubtful) == 0:
         return np.asarray(good), shared.outside[:0]
     # The points outside are in the order of their distance: those beyond the largest reach keep their sides.
@@ -221,7 +223,7 @@ def _verify_outside(batch: _Batch) -> tuple[Mask, Indices]:
         side = _side_after(batch, doubtful, near, np.float32)
         unclear = ~(side > SINGLE_PRECISION * mass[:, None])
     good[doubtful] = True
-    paths, points = np.flatnonzero(unclear.any(axis=1)), np.flatnonzero(unclear.any(axis=0))
+    paths, points = unclear.any(axis=1).nonzero()[0], unclear.any(axis=0).nonzero()[0]
     if len(paths) == 0:
         return np.asarray(good), shared.outside[:0]
     side = _side_after(batch, doubtful[paths], points, np.float64)
@@ -276,17 +278,29 @@ def _write(batch: _Batch, good: Mask, outcomes: Outcomes) -> None:
     origin, removals, ends = batch.origin, batch.removals, batch.ends
     points, case = removals.points, batch.case
     values = origin.problem.label[points] + origin.exact_residual[points]
-    values += batch.values[case, batch.rank[points]] + ends.intercepts[case]
+    values += _changes(batch) + ends.intercepts[case]
     settled = good & (ends.outcomes == SETTLED)
     if settled.any():
         # The sign was settled at the perturbed targets: the value at the exact ones must settle it too.
         heads = removals.start[:-1]
         ahead = batch.moves.signs * values[heads]
         good &= ~settled | (ahead < 0) | (ahead > (1.0 - ends.times) * batch.moves.steepest)
-    known = np.flatnonzero(good[case])
+    known = good[case].nonzero()[0]
     outcomes.set_values(known, values[known])
     outcomes.values[settled[case]] = np.nan
     outcomes.status[good] = np.where(settled, "settled", "path")[good]
+
+
+def _changes(batch: _Batch) -> Array:
+    """Change of the kernel part of f at each member. Members that no path moves are not among the points."""
+    points, case = batch.removals.points, batch.case
+    rank = batch.rank[points]
+    changes = np.asarray(batch.values[case, rank])
+    others = (rank < 0).nonzero()[0]
+    if len(others):
+        kernel = batch.origin.problem.gram.block(points[others], batch.points)
+        changes[others] = np.einsum("mp,mp->m", kernel, batch.delta[case[others]])
+    return changes
 
 
 def optimal_ends(
@@ -338,8 +352,8 @@ def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> Non
     bounds[left.case, left.points] = left.rest
     whole, loose, kkt, gap = optimal_ends(origin, beta, values, problem.label, bounds)
     hopeless = ~whole & (np.maximum(kkt, origin.rounding) > origin.permitted) & (not origin.exact)
-    good = np.flatnonzero(whole | hopeless)
-    for k in np.flatnonzero(~whole & ~hopeless):
+    good = (whole | hopeless).nonzero()[0]
+    for k in (~whole & ~hopeless).nonzero()[0]:
         remaining = replace(problem, bound=bounds[k])
         case, events = batch.removals.take(paths[k : k + 1]), int(ends.events[paths[k]])
         found = end_solved(remaining, case, beta[k], "re-trained", events=events)

@@ -60,7 +60,7 @@ def left_out_variance(
         If the kernel is not positive semi-definite on the active points.
     """
     point = problem.group[row]
-    variance, present, absent = np.empty(len(row)), np.flatnonzero(point >= 0), np.flatnonzero(point < 0)
+    variance, present, absent = np.empty(len(row)), (point >= 0).nonzero()[0], (point < 0).nonzero()[0]
     if len(absent):
         variance[absent] = posterior.variance(machine.X[row[absent]])
     place = np.full(len(problem.label), -1)
@@ -75,7 +75,7 @@ def left_out_variance(
         # As much of a point's curvature leaves as of its bound.
         gone = removed[parts] / problem.bound[points] * np.append(posterior.curvature, 0.0)[active]
         for one in _whole_cases(case[parts], 1):
-            leaving = one.start + np.flatnonzero(gone[one] > 0.0)
+            leaving = one.start + (gone[one] > 0.0).nonzero()[0]
             if len(leaving):
                 covariance = (
                     cross[one][:, active[leaving]] - half[:, one].T @ half[:, leaving]
@@ -87,9 +87,7 @@ def left_out_variance(
 
 def _whole_cases(case: Indices, most: int) -> Iterator[slice]:
     """Slices that hold whole cases, of at most ``most`` parts unless a single case has more."""
-    ends = (
-        np.append(np.flatnonzero(np.diff(case)) + 1, len(case)) if len(case) else np.empty(0, dtype=np.intp)
-    )
+    ends = np.append(np.diff(case).nonzero()[0] + 1, len(case)) if len(case) else np.empty(0, dtype=np.intp)
     first, start = 0, 0
     while first < len(ends):
         first = max(first + 1, int(np.searchsorted(ends, start + most, side="right")))
@@ -161,8 +159,8 @@ def information_across(
     point, found = problem.group[row], np.empty(len(row))
     present = point >= 0  # a row of weight 0 is no point of the problem
     for one in (0, 1):
-        own, other = np.flatnonzero((half == one) & present), np.flatnonzero((half != one) & present)
-        unweighted = np.flatnonzero((half != one) & ~present)
+        own, other = ((half == one) & present).nonzero()[0], ((half != one) & present).nonzero()[0]
+        unweighted = ((half != one) & ~present).nonzero()[0]
         share = np.bincount(point[own], weights=counted[own], minlength=len(problem.label)) / problem.bound
         part = posterior.sharing(share[posterior.points]).sketch(machine, max_rows)
         if not part.definite:

@@ -120,7 +120,7 @@ class Posterior:
     def sharing(self, share: Array) -> Posterior:
         """The posterior if this share of each active point's curvature counts."""
         curvature = self.curvature * share
-        kept = np.flatnonzero(curvature > NEGLIGIBLE_CURVATURE * curvature.max(initial=0.0))
+        kept = (curvature > NEGLIGIBLE_CURVATURE * curvature.max(initial=0.0)).nonzero()[0]
         return self._of(kept, curvature[kept])
 
     def _of(self, kept: Indices, curvature: Array) -> Posterior:
@@ -308,7 +308,7 @@ def posterior_of(
     """
     problem = solution.problem
     curvature = problem.bound / C * hinge_curvature(problem.label * solution.values, smoothing, sharpness)
-    active = np.flatnonzero(curvature > NEGLIGIBLE_CURVATURE * curvature.max())
+    active = (curvature > NEGLIGIBLE_CURVATURE * curvature.max()).nonzero()[0]
     numbers = problem.first_row[active]
     whole = Posterior(
         kernel=machine.kernel,

@@ -30,6 +30,7 @@ def client():
 @pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr(path, "BATCH", 8)
+    monkeypatch.setattr(path, "CHANGES", 0)
     monkeypatch.setattr(readings, "SECTION", 32)
 
 
