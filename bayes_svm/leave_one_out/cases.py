@@ -173,7 +173,7 @@ def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = No
         If a class is in one group only, or there are fewer groups than strata.
     """
     used, counts = (machine.row_bound > 0).nonzero()[0], _members_of_groups(machine, numbers)
-    present = counts.any(axis=1).nonzero()[0]
+    present = np.flatnonzero(counts.any(axis=1))
     if number is None:
         number = min(_number_of_strata(np.count_nonzero(counts, axis=0)), len(present))
     if number > len(present):

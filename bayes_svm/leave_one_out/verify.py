@@ -88,7 +88,7 @@ class _Batch:
     ) -> _Batch:
         """Collect the changes of beta on each path, and what they do to f."""
         gram, n_free, n_paths = origin.problem.gram, shared.tableau.n_free, removals.n_cases
-        inside = n_free + ends.changes[:, n_free:].any(axis=0).nonzero()[0]
+        inside = n_free + np.flatnonzero(ends.changes[:, n_free:].any(axis=0))
         out = ((moves.rows < 0) & (moves.exact_change != 0)).nonzero()[0]
         beyond = np.unique(removals.points[out]) if len(out) else out
         points = np.concatenate([origin.system.free, shared.tableau.rows[inside], beyond])
