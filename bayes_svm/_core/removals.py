@@ -44,11 +44,16 @@ class Removals(NamedTuple):
         return len(self.points) == self.n_cases
 
     @property
+    def sizes(self) -> Indices:
+        """Number of members of each case."""
+        return np.asarray(self.start[1:] - self.start[:-1])
+
+    @property
     def case(self) -> Indices:
         """The case of each member."""
         if self.single:
             return np.arange(self.n_cases)
-        return np.repeat(np.arange(self.n_cases), np.diff(self.start))
+        return np.repeat(np.arange(self.n_cases), self.sizes)
 
     def members(self, cases: Indices) -> Indices:
         """Numbers of the members of some cases, case by case; of all cases in their order."""

@@ -54,10 +54,11 @@ def rank_of_rows(X: Any, rows: Indices, first_keys: Words) -> Indices:
         The ranks, from 0.
     """
     order = np.argsort(first_keys)
-    same = np.diff(first_keys[order]) == 0
+    ascending = first_keys[order]
+    same = ascending[1:] == ascending[:-1]
     # The second hash is for those whose first hash another row has too.
-    tied = order[np.append(same, False) | np.append(False, same)]
-    if len(tied):
+    if same.any():
+        tied = order[np.append(same, False) | np.append(False, same)]
         second_keys = np.zeros_like(first_keys)
         second_keys[tied] = _keys_of_rows(X, rows[tied], _all_bits)
         return _rank_of(first_keys, second_keys)

@@ -63,11 +63,12 @@ def distinct_rows(X: Any) -> Distinct:
         X.sum_duplicates()
     keys = coarse_keys(X)
     order = np.argsort(keys)
-    same = np.diff(keys[order]) == 0
+    ascending = keys[order]
+    same = ascending[1:] == ascending[:-1]
     # Equal rows have equal keys. Rows whose key no other row has need no comparison.
-    tied = np.sort(order[np.append(same, False) | np.append(False, same)])
     representative = np.arange(X.shape[0])
-    if len(tied):
+    if same.any():
+        tied = np.sort(order[np.append(same, False) | np.append(False, same)])
         representative[tied] = tied[_first_of_equals(X[tied])]
     is_first = representative == np.arange(X.shape[0])
     number = np.cumsum(is_first) - 1

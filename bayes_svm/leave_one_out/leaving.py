@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -143,9 +144,21 @@ class Leaving:
 
     def rows_of(self, values: NDArray[Any], absent: NDArray[Any]) -> NDArray[Any]:
         """The same where every kind has one part."""
-        of_kind = np.empty_like(values)
-        of_kind[self.part_kind] = values
-        return self._spread(of_kind, absent)
+        part, outside = self._only_part
+        if len(outside) == len(part):
+            return absent.copy()
+        result = values[part]
+        result[outside] = absent[outside]
+        return result
+
+    @cached_property
+    def _only_part(self) -> tuple[Indices, Indices]:
+        """The part of each row where every kind has one, and the rows that are in none."""
+        of_kind = np.empty(len(self.row), dtype=np.intp)
+        of_kind[self.part_kind] = np.arange(len(self.part_kind))
+        part, outside = np.zeros(len(self.kind), dtype=np.intp), self.kind < 0
+        part[~outside] = of_kind[self.kind[~outside]]
+        return part, outside.nonzero()[0]
 
     def _spread(self, of_kind: NDArray[Any], absent: NDArray[Any]) -> NDArray[Any]:
         """The value of its kind for each row."""

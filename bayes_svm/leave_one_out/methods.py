@@ -225,7 +225,7 @@ class Finder:
 
     def _one_class(self, removals: Removals, outcomes: Outcomes) -> None:
         """Write the cases that leave one class only, whose label is then the decision value."""
-        label, most = self.problem.label, 1 if removals.single else int(np.diff(removals.start).max())
+        label, most = self.problem.label, 1 if removals.single else int(removals.sizes.max())
         for gone in (1.0, -1.0):
             if np.count_nonzero(label == gone) > most:
                 continue

@@ -200,7 +200,7 @@ def _moves(origin: Origin, shared: SharedTableau, removals: Removals, sign_only:
     heads = removals.start[:-1]
     watched, steepest = np.full(len(heads), -1), np.zeros(len(heads))
     if sign_only:
-        watched = np.where(np.diff(removals.start) == 1, place[heads], -1)
+        watched = np.where(removals.sizes == 1, place[heads], -1)
         lost = np.abs(change[heads])
         steepest = steepest_fall(origin.problem, points[heads], lost, len(origin.system.free))
     return Moves(

@@ -41,7 +41,7 @@ def settle_at_once(solution: DualSolution, removals: Removals, outcomes: Outcome
         What is known of them; the settled cases are written to it.
     """
     problem = solution.problem
-    cases = ((outcomes.status == "") & (np.diff(removals.start) == 1)).nonzero()[0]
+    cases = ((outcomes.status == "") & (removals.sizes == 1)).nonzero()[0]
     members = removals.start[cases]
     points, rest = removals.points[members], removals.rest[members]
     label, clear = problem.label[points], MARGIN * solution.scale

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -114,7 +114,7 @@ class Posterior:
         if len(self.points) <= most:
             return self
         order = np.argsort(machine.content_rank[machine.row_of[self.numbers]], kind="stable")
-        kept = np.sort(order[np.linspace(0, len(order) - 1, most).round().astype(np.intp)])
+        kept = np.sort(order[np.arange(most) * (len(order) - 1) // max(1, most - 1)])
         return self._of(kept, self.curvature[kept])
 
     def sharing(self, share: Array) -> Posterior:
@@ -125,13 +125,8 @@ class Posterior:
 
     def _of(self, kept: Indices, curvature: Array) -> Posterior:
         """The posterior of some of the active points."""
-        return replace(
-            self,
-            rows=self.rows if self.kernel.precomputed else self.rows[kept],
-            points=self.points[kept],
-            numbers=self.numbers[kept],
-            curvature=curvature,
-        )
+        rows = self.rows if self.kernel.precomputed else self.rows[kept]
+        return Posterior(self.kernel, rows, self.points[kept], self.numbers[kept], curvature, self.lam)
 
     def explained(self, cross: Array, factor: Array | None = None) -> Array:
         """Part of ``k(x, x)`` that the data explain, ``k_a' (lambda R^-1 + K_aa)^-1 k_a``.
