@@ -138,7 +138,7 @@ class Leaving:
         """The same with the largest value in place of the mean."""
         if self.part_each:
             return self.rows_of(values, absent)
-        largest = values[np.unique(self.part_kind, return_index=True)[1]]
+        largest = values[self._first_part]
         np.maximum.at(largest, self.part_kind, values)
         return self._spread(largest, absent)
 
@@ -150,6 +150,11 @@ class Leaving:
         result = values[part]
         result[outside] = absent[outside]
         return result
+
+    @cached_property
+    def _first_part(self) -> Indices:
+        """The first part of each kind."""
+        return np.unique(self.part_kind, return_index=True)[1]
 
     @cached_property
     def _only_part(self) -> tuple[Indices, Indices]:

@@ -288,8 +288,7 @@ def _of_rows(leaving: Leaving, whole: Outcomes, parts: Outcomes) -> Outcomes:
         return parts.map(lambda name, known: leaving.rows_of(known, getattr(whole, name)))
     values = leaving.row_means(parts.values, whole.values)
     signs = leaving.row_means(parts.signs, whole.signs)
-    rank = {status: number for number, status in enumerate(STATUSES)}
-    ranked = [np.array(list(map(rank.__getitem__, known.status.tolist()))) for known in (parts, whole)]
+    ranked = [_ranks(known.status) for known in (parts, whole)]
     return Outcomes(
         values=values,
         signs=np.where(np.isnan(values), signs, np.sign(values)),
@@ -299,6 +298,14 @@ def _of_rows(leaving: Leaving, whole: Outcomes, parts: Outcomes) -> Outcomes:
         kkt_residual=leaving.row_largest(parts.kkt_residual, whole.kkt_residual),
         gap=leaving.row_largest(parts.gap, whole.gap),
     )
+
+
+def _ranks(status: NDArray[np.str_]) -> Indices:
+    """Places of some statuses among all."""
+    ranks = np.zeros(len(status), dtype=np.intp)
+    for one in set(status.tolist()):
+        ranks[status == one] = STATUSES.index(one)
+    return ranks
 
 
 def _predicted(signs: Any, values: Any) -> NDArray[np.intp]:

@@ -55,7 +55,8 @@ class _Batch:
     ends : Ends
         Where the paths ended.
     points : array of shape (n_moved,)
-        Points whose beta changes on any of the paths: the free ones of the origin, then the others.
+        Points whose beta changes on any of the paths, or whose bound does without being 0: the free ones of
+        the origin, then the others.
     rank : array of shape (n_points,)
         Place of each point of the problem among these, -1 for none.
     delta : array of shape (n_paths, n_moved)
@@ -88,8 +89,12 @@ class _Batch:
     ) -> _Batch:
         """Collect the changes of beta on each path, and what they do to f."""
         gram, n_free, n_paths = origin.problem.gram, shared.tableau.n_free, removals.n_cases
-        inside = n_free + np.flatnonzero(ends.changes[:, n_free:].any(axis=0))
-        out = ((moves.rows < 0) & (moves.exact_change != 0)).nonzero()[0]
+        mask = np.asarray(ends.changes[:, n_free:].any(axis=0))
+        # Members of which something is left are among the points even where they do not move: they must
+        # satisfy conditions with the bounds that they keep.
+        mask[moves.rows[moves.keeps & (moves.rows >= n_free)] - n_free] = True
+        inside = n_free + mask.nonzero()[0]
+        out = ((moves.rows < 0) & ((moves.exact_change != 0) | moves.keeps)).nonzero()[0]
         beyond = np.unique(removals.points[out]) if len(out) else out
         points = np.concatenate([origin.system.free, shared.tableau.rows[inside], beyond])
         rank = np.full(len(shared.position), -1)
@@ -292,7 +297,7 @@ def _write(batch: _Batch, good: Mask, outcomes: Outcomes) -> None:
 
 
 def _changes(batch: _Batch) -> Array:
-    """Change of the kernel part of f at each member. Members that no path moves are not among the points."""
+    """Change of the kernel part of f at each member, whether it is among the points or not."""
     points, case = batch.removals.points, batch.case
     rank = batch.rank[points]
     changes = np.asarray(batch.values[case, rank])

@@ -3,6 +3,7 @@
 import importlib
 
 import numpy as np
+import pytest
 from sklearn.svm import SVC
 
 from _data import noisy
@@ -20,6 +21,22 @@ def test_rows_outside_the_tableau_are_found_and_the_path_redone(monkeypatch):
     part = leave_one_out(svc, X, y)
     np.testing.assert_allclose(part.decision_values, whole.decision_values, atol=1e-8)
     assert set(part.status) <= {"unchanged", "path"}
+
+
+@pytest.mark.parametrize("seed", [3, 8, 9, 11])
+def test_copies_that_stay_outside_the_tableau_satisfy_their_conditions(monkeypatch, seed):
+    random = np.random.default_rng(seed)
+    X = np.round(random.normal(size=(80, 2)))
+    y, groups = (X[:, 0] + random.normal(size=80) > 0).astype(int), random.integers(0, 20, 80)
+    svc = SVC(C=2.0, gamma=0.5)
+    anew = leave_one_out(svc, X, y, groups=groups, method="retrain")
+    monkeypatch.setattr(path, "ALL_ROWS", 0)
+    monkeypatch.setattr(path, "NEAR", 0.01)
+    found = leave_one_out(svc, X, y, groups=groups)
+    # Where the intercept is not unique, there are several values.
+    unique = (found.status != "unstable") & (anew.status != "unstable")
+    np.testing.assert_allclose(found.decision_values[unique], anew.decision_values[unique], atol=1e-8)
+    assert np.mean(unique) > 0.8
 
 
 def test_a_path_that_ends_wrong_is_never_believed(monkeypatch):
