@@ -190,13 +190,13 @@ def _conditions(points, delta, moved, shift, tolerance, largest):
             # A point that can rise wants a residual of at least 0, one that can fall of at most 0.
             least = -residual if up > 0.0 else -NEVER
             most = -residual if down > 0.0 else NEVER
-            lowest[c], highest[c] = max(least, lowest[c]), min(most, highest[c])
-            lost[c] = max(-inside - 2.0 * slack, lost[c])
+            lowest[c], highest[c] = max(lowest[c], least), min(highest[c], most)
+            lost[c] = max(lost[c], -inside - 2.0 * slack)
             free[c] = 1.0 if inside > 0.0 else free[c]
             gap[c] += _gap(points, i, alpha, residual)
     for c in range(1, LANES):
-        lowest[0], highest[0] = max(lowest[c], lowest[0]), min(highest[c], highest[0])
-        lost[0], free[0], gap[0] = max(lost[c], lost[0]), max(free[c], free[0]), gap[0] + gap[c]
+        lowest[0], highest[0] = max(lowest[0], lowest[c]), min(highest[0], highest[c])
+        lost[0], free[0], gap[0] = max(lost[0], lost[c]), max(free[0], free[c]), gap[0] + gap[c]
     return lowest[0], highest[0], lost[0], free[0], gap[0]
 
 

@@ -36,25 +36,24 @@ def _slope(at, k):
 
 def steepest(at):
     """The first of the points that can rise most steeply, and its slope; -1 and -inf without such a point."""
-    # Many running maxima, which the compiler computes with vector instructions.
+    # Many running maxima, which the compiler computes with vector instructions. NaN is never the maximum.
     most = cython.declare(cython.double[LANES])
     for c in range(LANES):
         most[c] = -inf
     for block in range(at.n // LANES):
         head = block * LANES
         for c in range(LANES):
-            slope = _slope(at, head + c)
-            most[c] = slope if slope > most[c] else most[c]
+            most[c] = max(most[c], _slope(at, head + c))
     for k in range(at.n - at.n % LANES, at.n):
-        most[k % LANES] = max(_slope(at, k), most[k % LANES])
+        most[k % LANES] = max(most[k % LANES], _slope(at, k))
     high = -inf
     for c in range(LANES):
-        high = max(most[c], high)
+        high = max(high, most[c])
     first: cython.Py_ssize_t = -1
     for c in range(LANES):
         if most[c] == high > -inf:
             k = c
-            while _slope(at, k) != high:
+            while k + LANES < at.n and _slope(at, k) != high:
                 k += LANES
             if first < 0 or k < first:
                 first = k
@@ -82,21 +81,20 @@ def best_partner(at, first, high):
     for block in range(at.n // LANES):
         head = block * LANES
         for c in range(LANES):
-            slope, gain = _intercept(at, head + c), _gain(at, row, own, high, head + c)
-            least[c] = slope if slope < least[c] else least[c]
-            most[c] = gain if gain > most[c] else most[c]
+            least[c] = min(least[c], _intercept(at, head + c))
+            most[c] = max(most[c], _gain(at, row, own, high, head + c))
     for k in range(at.n - at.n % LANES, at.n):
         c = k % LANES
-        least[c] = min(_intercept(at, k), least[c])
-        most[c] = max(_gain(at, row, own, high, k), most[c])
+        least[c] = min(least[c], _intercept(at, k))
+        most[c] = max(most[c], _gain(at, row, own, high, k))
     low, best = inf, 0.0
     for c in range(LANES):
-        low, best = min(least[c], low), max(most[c], best)
+        low, best = min(low, least[c]), max(best, most[c])
     second: cython.Py_ssize_t = -1
     for c in range(LANES):
         if most[c] == best > 0.0:
             k = c
-            while _gain(at, row, own, high, k) != best:
+            while k + LANES < at.n and _gain(at, row, own, high, k) != best:
                 k += LANES
             if second < 0 or k < second:
                 second = k

@@ -44,6 +44,41 @@ def test_values_are_those_of_the_numpy_twin(make, C):
     np.testing.assert_allclose(K @ beta, K @ first_order_smo(K, y, C, 1e-9), atol=1e-5)
 
 
+def best_pair(K, beta, gradient, lower, upper):
+    """The first of the steepest points, and the first of those that gain most with it."""
+    slope = np.where(beta < upper, -gradient, -np.inf)
+    i = slope.argmax()
+    fall = np.where(beta > lower, np.maximum(slope[i] + gradient, 0.0), 0.0)
+    return {i, (fall**2 / np.maximum(K[i, i] + np.diagonal(K) - 2.0 * K[i], 1e-12)).argmax()}
+
+
+# The loops look at 32 points at a time. At first all gradients of a class are equal; on a grid, many are later.
+@pytest.mark.parametrize("n", [4, 31, 32, 33, 64, 65, 200])
+@pytest.mark.parametrize("make", [noisy, awkward])
+def test_each_move_is_that_of_the_first_among_the_best(make, n):
+    X, y = make(n=n)
+    y[:2] = 1, -1
+    K = rbf_kernel(X)
+    beta, gradient, lower, upper = start(K, y, 1.0)
+    for _ in range(40):
+        before, expected = beta.copy(), best_pair(K, beta, gradient, lower, upper)
+        _, steps = moved_pairs(K, beta, gradient, lower, upper, 1e-3, 1)
+        if steps == 0:
+            break
+        assert set(np.flatnonzero(beta != before)) == expected
+
+
+@pytest.mark.parametrize("k", [0, 5, 39])
+def test_a_gradient_that_is_no_number_never_moves(k):
+    X, y = noisy(n=40)
+    K = rbf_kernel(X)
+    beta, gradient, lower, upper = start(K, y, 1.0)
+    gradient[k] = np.nan
+    _, steps = moved_pairs(K, beta, gradient, lower, upper, 1e-3, 10)
+    assert steps == 10
+    assert beta[k] == 0.0
+
+
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-3, 1e-6])
 def test_it_stops_at_the_violation_it_reports(tolerance):
     X, y = noisy()
