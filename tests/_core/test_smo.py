@@ -52,7 +52,7 @@ def best_pair(K, beta, gradient, lower, upper):
     return {i, (fall**2 / np.maximum(K[i, i] + np.diagonal(K) - 2.0 * K[i], 1e-12)).argmax()}
 
 
-# The loops look at 32 points at a time. At first all gradients of a class are equal; on a grid, many are later.
+# The loops look at 32 points at a time. At first all gradients of a class are equal; on a grid many stay so.
 @pytest.mark.parametrize("n", [4, 31, 32, 33, 64, 65, 200])
 @pytest.mark.parametrize("make", [noisy, awkward])
 def test_each_move_is_that_of_the_first_among_the_best(make, n):
