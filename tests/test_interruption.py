@@ -20,9 +20,6 @@ from bayes_svm import BayesSVC, BayesSVCSearch, ConformalSVC, MultivariateSVC, l
 from bayes_svm.utils.progress import step
 from sklearn.svm import SVC
 
-# What a shell started in the background ignores Ctrl-C, and so would what it starts.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
 def data(n, p=10):
     random = np.random.default_rng(0)
     X = random.normal(size=(n, p))

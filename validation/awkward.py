@@ -78,7 +78,7 @@ def problem_of(seed: int) -> Problem:
         "ALL_ROWS": int(random.choice([0, 300])),
         "NEAR": float(random.choice([0.25, 0.01])),
         "BATCH": int(random.choice([8, 96])),
-        "CHANGES": int(random.choice([0, 40_000])),
+        "CHANGES": int(random.choice([0, 80_000])),
     }
     return Problem(X, y, svc, options, form, int(random.choice([0, 10**6])))
 

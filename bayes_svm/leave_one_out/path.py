@@ -32,9 +32,9 @@ __all__ = ["Paths"]
 
 # The rates due to members outside the tableau may take this much memory at a time.
 DIRECTION_BYTES = 2**26
-# The ends of this many cases are verified together: the unit of parallel work. On a small tableau they are
+# The ends of this many cases are verified together: the unit of parallel work. Of a small problem they are
 # more, up to so many changes of coefficients.
-BATCH, CHANGES = 96, 40_000
+BATCH, CHANGES = 96, 80_000
 # Roughly how many seconds a case takes for each entry of the tableau.
 SECONDS = 1e-10
 # A path may have this many changed points at a time.
@@ -123,8 +123,8 @@ class Paths:
     def _passes(self, removals: Removals, cases: Indices, n_jobs: int | None, outcomes: Outcomes) -> None:
         """Follow cases on a tableau that grows by the points it lacks."""
         origin, shared, sign_only = self.origin, self.shared, self.sign_only
+        number = max(BATCH, CHANGES // len(origin.problem.label))
         for _ in range(MAX_PASSES):
-            number = max(BATCH, CHANGES // len(shared.tableau.rows))
             batches = [cases[start : start + number] for start in range(0, len(cases), number)]
             chosen = [removals.take(batch) for batch in batches]
             calls = [delayed(_run_batch)(origin, shared, batch, sign_only) for batch in chosen]
