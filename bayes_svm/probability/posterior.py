@@ -114,7 +114,8 @@ class Posterior:
         if len(self.points) <= most:
             return self
         order = np.argsort(machine.content_rank[machine.row_of[self.numbers]], kind="stable")
-        kept = np.sort(order[np.arange(most) * (len(order) - 1) // max(1, most - 1)])
+        places = np.arange(most) * ((len(order) - 1) / max(1, most - 1))
+        kept = np.sort(order[places.round().astype(np.intp)])
         return self._of(kept, self.curvature[kept])
 
     def sharing(self, share: Array) -> Posterior:
