@@ -298,10 +298,8 @@ def solve_each(whole, points, rest, rules, work, found):
     keep = []
     problem = whole_of(whole, keep)
     n_cases = length(points, "points", 0)
-    point, left = (
-        places(points, "points", n_cases, 0, problem.n, keep),
-        doubles(rest, "rest", n_cases, READ, keep),
-    )
+    point = places(points, "points", n_cases, 0, problem.n, keep)
+    left = doubles(rest, "rest", n_cases, READ, keep)
     stop = Rules(rules.proof, rules.trial, rules.tolerance, rules.max_steps)
     memory, signs = work_of(work, problem.n, keep), found_of(found, n_cases, keep)
     for head, tail in slices(n_cases, OPERATIONS * problem.n):
@@ -330,10 +328,8 @@ def check_each(whole, points, rest, work, proven):
     keep = []
     problem = whole_of(whole, keep)
     n_cases = length(points, "points", 0)
-    point, left = (
-        places(points, "points", n_cases, 0, problem.n, keep),
-        doubles(rest, "rest", n_cases, READ, keep),
-    )
+    point = places(points, "points", n_cases, 0, problem.n, keep)
+    left = doubles(rest, "rest", n_cases, READ, keep)
     memory, proves = work_of(work, problem.n, keep), flags(proven, "proven", n_cases, WRITE, keep)
     for head, tail in slices(n_cases, OPERATIONS * problem.n):
         with cython.nogil:
