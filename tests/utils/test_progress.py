@@ -162,6 +162,7 @@ def test_nobody_reading_does_not_end_the_run(eager):
     terminal.close()
     with shown(True), step("on"):
         time.sleep(0.01)
+    assert progress._here.steps is None
 
 
 def test_the_outermost_shows_all_and_the_next_run_starts_anew():
