@@ -23,6 +23,7 @@ CALLED = {
         "smallest_of_rows",
         "sum_of_rows",
         "add_sparse_product",
+        "coarse_keys",
     ),
     "follow": ("enter_each", "follow"),
     "shrink": ("shrink_each",),

@@ -6,6 +6,8 @@ import numpy as np
 from bayes_svm.utils.interrupts import slices
 
 if not cython.compiled:
+    from math import fabs, frexp, inf, ldexp
+
     from bayes_svm._core.arrays import (
         READ,
         WRITE,
@@ -17,6 +19,17 @@ if not cython.compiled:
         rows,
         single_rows,
     )
+
+    # The same values as in bayes_svm.dual.order.
+    COARSE_BITS = 20
+    GOLDEN, FIRST_MIXER, SECOND_MIXER = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+    ALL_BITS = 2**64 - 1
+    # A double that this number is added to, and taken from again, is rounded to an integer.
+    ROUNDER = 1.5 * 2.0**52
+
+    def ilogb(value):
+        """Exponent of a number, as C has it."""
+        return frexp(value)[1] - 1
 
 
 def _gather(matrix, chosen, first, last, columns, m, out):
@@ -242,3 +255,50 @@ def add_sparse_product(out, weights, matrix):
         row, some_d = rows(matrix, "matrix", k, m, READ, keep), rows(some, "some", 1, k, WRITE, keep)
         with cython.nogil:
             _add_sparse(target, weight, row, n, k, m, place, some_d[0])
+
+
+def _mix(word):
+    """The finaliser of SplitMix64."""
+    word = ((word ^ (word >> 30)) * FIRST_MIXER) & ALL_BITS
+    word = ((word ^ (word >> 27)) * SECOND_MIXER) & ALL_BITS
+    return word ^ (word >> 31)
+
+
+def _coarse_key(row, m):
+    """The hash of :func:`coarse_keys` of one row."""
+    largest = 0.0
+    for c in range(m):
+        largest = max(largest, fabs(row[c]))
+    if largest == 0.0 or largest == inf:
+        return 0
+    exponent = ilogb(largest) + 1
+    power = COARSE_BITS - exponent
+    if ldexp(largest, -exponent) >= 0.8:
+        power -= 1
+    # The whole power of two may not be a double; half of it is.
+    half = power // 2
+    first, second = ldexp(1.0, half), ldexp(1.0, power - half)
+    key, column = 0, 0
+    for c in range(m):
+        column = (column + GOLDEN) & ALL_BITS
+        units = (row[c] * first * second + ROUNDER) - ROUNDER
+        # Neither for 0 nor for NaN.
+        if fabs(units) >= 1.0:
+            word = cython.cast(cython.ulonglong, cython.cast(cython.longlong, units)) & ALL_BITS
+            key = (key + _mix((_mix(word) + column) & ALL_BITS)) & ALL_BITS
+    return key
+
+
+@cython.locals(head=cython.Py_ssize_t, tail=cython.Py_ssize_t)
+def coarse_keys(matrix):
+    """The first hash of each row: see :func:`bayes_svm.dual.order.rank_of_rows`."""
+    n, m = length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    keys = np.empty(n, dtype=np.uint64)
+    keep = []
+    source = rows(matrix, "matrix", n, m, READ, keep)
+    target = numbers(keys.view(np.int64) if cython.compiled else keys, "keys", n, WRITE, keep)
+    for head, tail in slices(n, 8 * m):
+        with cython.nogil:
+            for p in range(head, tail):
+                target[p] = _coarse_key(source[p], m)
+    return keys

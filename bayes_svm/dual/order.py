@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from bayes_svm._core import matrix
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Words", "coarse_keys", "rank_of_rows", "rank_of_sets", "seed_of_rows", "uniforms_of_rows"]
@@ -28,6 +29,9 @@ MIXERS = ((27, np.uint64(0xBF58476D1CE4E5B9)), (31, np.uint64(0x94D049BB133111EB
 
 def coarse_keys(X: Any) -> Words:
     """The first hash of :func:`rank_of_rows` of each row of a dense or CSR matrix."""
+    if not sparse.issparse(X):
+        # What follows takes some thirty passes over the matrix: the compiled loop takes one.
+        return np.asarray(matrix.coarse_keys(X))
     return _keys_of_rows(X, np.arange(X.shape[0]), _coarse)
 
 

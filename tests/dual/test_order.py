@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy
 from bayes_svm.dual.from_estimator import machine_of
+from bayes_svm.dual.order import coarse_keys
 
 
 def rank_of_rows(X, y, kernel="rbf"):
@@ -49,6 +50,24 @@ def test_dense_and_sparse_rows_have_the_same_order():
     dense = rank_of_rows(stored_zeros.toarray(), y)
     np.testing.assert_array_equal(rank_of_rows(stored_zeros, y), dense)
     np.testing.assert_array_equal(rank_of_rows(shuffled, y), dense)
+
+
+MATRICES = {
+    "ordinary": np.random.default_rng(0).normal(size=(400, 20)),
+    "of all magnitudes": np.random.default_rng(1).normal(size=(60, 7))
+    * 10.0 ** np.random.default_rng(2).integers(-300, 300, size=(60, 7)),
+    "halves of units": np.random.default_rng(3).integers(-(2**22), 2**22, size=(300, 6)) / 2.0,
+    "at the ends of double precision": np.array(
+        [[5e-324, 0.0], [1e-310, 5e-324], [1.7e308, 1.0], [0.8, 0.4], [-0.8, 1.6], [0.75, -0.0], [0.0, 0.0]]
+    ),
+    "by columns": np.asfortranarray(np.random.default_rng(4).normal(size=(30, 5))),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_the_loop_for_dense_rows_finds_the_keys_of_sparse_ones(name):
+    X = MATRICES[name]
+    np.testing.assert_array_equal(coarse_keys(X), coarse_keys(sparse.csr_matrix(X)))
 
 
 def test_negative_zero_is_zero():
