@@ -36,14 +36,14 @@ SECONDS = 5e-11
 def kernel_shift(gram: KernelMatrix) -> float:
     """Constant to add to a kernel, which changes nothing for coefficients that sum to 0.
 
-    It has the size of ``k(x, x)``, or of the most negative value if that is larger. A kernel that is
-    positive definite only for such coefficients (minus a distance, say) becomes so for all.
+    It has the size of ``k(x, x)``. A kernel that is not known to be positive semi-definite gets one as large
+    as its most negative value: if it is positive definite only for such coefficients (minus a distance,
+    say), it becomes so for all.
     """
     diagonal = np.abs(gram.diagonal)
     middle = len(diagonal) // 2
     size = float(np.partition(diagonal, middle)[middle]) or float(diagonal.mean()) or 1.0
-    # Kernels whose matrix is computed on demand are positive semi-definite as they are.
-    smallest = 0.0 if gram.on_demand else gram.smallest
+    smallest = 0.0 if gram.positive_semidefinite else gram.smallest
     return size + 2.0 * max(0.0, -smallest)
 
 

@@ -53,7 +53,7 @@ def kernel_matrix(kernel: Kernel, X: Any, n_null: int = 0) -> KernelMatrix:
     if size <= ALL_AT_ONCE or not kernel.positive_semidefinite:
         # Besides the values, which take 8 bytes each, one byte each to work in.
         require_bytes(9 * size**2, f"An exact SVM on {size} different training points", FEWER_POINTS)
-        return WholeMatrix(kernel.gram(X, n_null), n_null)
+        return WholeMatrix(kernel.gram(X, n_null), n_null, kernel.positive_semidefinite)
     cheap = not sparse.issparse(X) and X.shape[1] <= FEW_FEATURES
     return Recomputed(kernel, X, n_null) if cheap or size > TOO_LONG else KeptRows(kernel, X, n_null)
 
@@ -71,4 +71,4 @@ def taken(gram: KernelMatrix, points: Indices) -> KernelMatrix:
         return kernel_matrix(kernel, X[points], gram.n_null)
     size = len(gram)
     points = np.append(points, np.arange(size - gram.n_null, size))
-    return WholeMatrix(gram.block(points, points), gram.n_null)
+    return WholeMatrix(gram.block(points, points), gram.n_null, gram.positive_semidefinite)

@@ -30,6 +30,8 @@ class KernelMatrix(ABC):
 
     Attributes
     ----------
+    positive_semidefinite : bool
+        Whether the matrix is known to be positive semi-definite, as all are that are computed on demand.
     diagonal : array of shape (n_points,)
         ``k(x, x)`` of each point.
     n_null : int
@@ -40,6 +42,7 @@ class KernelMatrix(ABC):
     """
 
     on_demand: ClassVar[bool] = True
+    positive_semidefinite: bool = True
     diagonal: Array
     n_null: int
     source: tuple[Kernel, Any] | None = None
@@ -123,11 +126,14 @@ class WholeMatrix(KernelMatrix):
         The values.
     n_null : int
         Number of null points, whose values are among them.
+    positive_semidefinite : bool
+        Whether the matrix is known to be positive semi-definite.
     """
 
     on_demand = False
 
-    def __init__(self, values: Array, n_null: int = 0) -> None:
+    def __init__(self, values: Array, n_null: int = 0, positive_semidefinite: bool = False) -> None:
+        self.positive_semidefinite = positive_semidefinite
         self.diagonal = np.diagonal(values).copy()
         self.n_null = n_null
         self._values = values

@@ -82,5 +82,11 @@ def test_dependent_free_points_are_refused():
         FreeSystem(WholeMatrix(-np.eye(3)), np.arange(3), 0.1)
 
 
+def test_a_kernel_that_may_be_indefinite_is_shifted_by_its_most_negative_value():
+    K = np.array([[1.0, -3.0], [-3.0, 1.0]])
+    assert kernel_shift(WholeMatrix(K)) == 1.0 + 2 * 3.0
+    assert kernel_shift(WholeMatrix(np.eye(2), positive_semidefinite=True)) == 1.0
+
+
 def test_scale_of_a_kernel_that_vanishes():
     assert kernel_shift(WholeMatrix(np.zeros((3, 3)))) == 1.0
