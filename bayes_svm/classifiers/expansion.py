@@ -26,9 +26,9 @@ def without_repeats(point: Indices, coefficients: Array) -> tuple[Indices | slic
     sums : array of shape (n_machines, n_different)
         The coefficients.
     """
-    _, first, number = np.unique(point, return_index=True, return_inverse=True)
-    if len(first) == len(point):
+    if np.bincount(point).max(initial=0) <= 1:
         return slice(None), coefficients
+    _, first, number = np.unique(point, return_index=True, return_inverse=True)
     sums = np.zeros((len(coefficients), len(first)))
     for own, total in zip(coefficients, sums, strict=True):
         total += np.bincount(number.ravel(), weights=own, minlength=len(first))

@@ -132,12 +132,11 @@ class Machine:
         """
         used = (self.row_bound > 0).nonzero()[0]
         copies = copies_of_weight(self.weight[used])
-        unit = self.row_bound[used] / copies
-        order = np.lexsort((unit, self.row_of[used], self.y[used]))
-        new = np.zeros(len(used), dtype=bool)
-        new[0] = True
-        for keys in (unit, self.row_of[used], self.y[used]):
-            new[1:] |= keys[order][1:] != keys[order][:-1]
+        unit, point = self.row_bound[used] / copies, self.y[used] * len(self.row_of) + self.row_of[used]
+        order = np.lexsort((unit, point))
+        unit_in_order, point_in_order = unit[order], point[order]
+        new = np.ones(len(used), dtype=bool)
+        new[1:] = (point_in_order[1:] != point_in_order[:-1]) | (unit_in_order[1:] != unit_in_order[:-1])
         number = np.cumsum(new) - 1
         kind = np.full(len(self.y), -1)
         kind[used[order]] = number
@@ -148,8 +147,9 @@ class Machine:
     @cached_property
     def kinds_by_content(self) -> Indices:
         """The numbers of the kinds, class by class, and within a class in the order of ``content_rank``."""
-        _, row, unit, _ = self.kinds
-        return np.lexsort((unit, self.content_rank[self.row_of[row]], self.y[row]))
+        _, row, _, _ = self.kinds
+        # Kinds of the same point follow each other already, in the order of the bound of a copy.
+        return np.argsort(self.y[row] * len(self.row_of) + self.content_rank[self.row_of[row]], kind="stable")
 
     @property
     def pairs(self) -> list[tuple[int, int]]:

@@ -94,8 +94,13 @@ def _numbered(keys: Indices) -> tuple[Indices, Indices]:
     """The distinct keys in ascending order, and the number of each key among them."""
     if (keys[1:] > keys[:-1]).all():
         return keys, np.arange(len(keys))
-    different, number = np.unique(keys, return_inverse=True)
-    return different, number
+    order = np.argsort(keys, kind="stable")
+    ascending = keys[order]
+    new = np.ones(len(keys), dtype=bool)
+    new[1:] = ascending[1:] != ascending[:-1]
+    number = np.empty(len(keys), dtype=np.intp)
+    number[order] = np.cumsum(new) - 1
+    return ascending[new], number
 
 
 def iterate_parts(

@@ -211,8 +211,9 @@ def centre_and_spread(values: Array, weight: Array) -> tuple[float, float]:
         The spread is exactly 0 if the values are equal but for rounding.
     """
     order = np.argsort(values, kind="stable")
-    low = min(_quantile(values[order], weight[order], TAIL), -NEVER_CLIPPED)
-    high = max(_quantile(values[order[::-1]], weight[order[::-1]], TAIL), NEVER_CLIPPED)
+    ascending, of_these = values[order], weight[order]
+    low = min(_quantile(ascending, of_these, TAIL), -NEVER_CLIPPED)
+    high = max(_quantile(ascending[::-1], of_these[::-1], TAIL), NEVER_CLIPPED)
     total = weight.sum()
     for bulk in (np.clip(values, low, high), values):
         mean = float(weight @ bulk / total)

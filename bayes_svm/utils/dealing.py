@@ -70,12 +70,12 @@ def deal(copies: Array, number: int) -> Dealt:
             "it by a constant, and multiply C by it."
         )
     if len(copies) == copies.sum():
-        # One copy of each: the hands are filled like the columns of a table.
-        table = np.full((-(-len(copies) // number), number), -1)
-        table.flat[: len(copies)] = np.arange(len(copies))
-        hand, place = np.nonzero(table.T >= 0)
+        # One copy of each: the hands are filled like the columns of a table, the last row of which may end
+        # early.
+        things = np.arange(-(-len(copies) // number) * number).reshape(-1, number).T.ravel()
+        things = things[things < len(copies)]
         ones = np.ones(len(copies), dtype=np.int64)
-        return Dealt(hand, table[place, hand], ones, ones[:number])
+        return Dealt(things % number, things, ones, ones[:number])
     ends = np.cumsum(copies.astype(np.int64))
     starts = ends - copies.astype(np.int64)
     cuts = np.unique(np.append(ends % number, 0))

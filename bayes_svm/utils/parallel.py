@@ -48,10 +48,12 @@ def working_threads(n_jobs: int | None) -> Iterator[None]:
 
     With a backend of joblib that does not use threads, or inside the context already, it changes nothing.
     """
-    backend, configured = get_active_backend(prefer="threads")
-    wanted = configured if n_jobs is None else n_jobs
-    number = backend.effective_n_jobs(wanted) if getattr(backend, "uses_threads", False) else 1
-    if number == 1 or _workers.get() is not None:
+    number = 1
+    if _workers.get() is None:
+        backend, configured = get_active_backend(prefer="threads")
+        if getattr(backend, "uses_threads", False):
+            number = backend.effective_n_jobs(configured if n_jobs is None else n_jobs)
+    if number == 1:
         yield
         return
     with ThreadPoolExecutor(number, "bayes_svm") as pool:
@@ -119,8 +121,8 @@ def run_all(n_jobs: int | None, calls: list[Any], shared: list[Any], seconds: fl
     list
         The result of each call.
     """
-    backend, _ = get_active_backend(prefer="threads")
-    if len(calls) == 1 or getattr(backend, "uses_threads", False):
+    backend = None if len(calls) == 1 else get_active_backend(prefer="threads")[0]
+    if backend is None or getattr(backend, "uses_threads", False):
         with working_threads(n_jobs):
             return in_threads(_run, calls, seconds)
     # Only joblib's dask backend has this attribute.
