@@ -145,7 +145,7 @@ def iterate_parts(
     n_at, asked = len(at), at
     if len(absent):
         asked = np.vstack([at, machine.cross(solution.problem, machine.X[leaving.part_row[absent]])])
-    finder = Finder(solution, wanted, remainders=len(asked) > 0)
+    finder = Finder(solution, wanted, remainders=len(asked) > 0, expected=removals)
     known = np.full(removals.n_cases, missing is not None)
     if missing is not None:
         known[case[missing][case[missing] >= 0]] = False
@@ -180,10 +180,12 @@ def sections(known: Mask) -> Iterator[tuple[int, int]]:
 class Finder:
     """Leaves out cases by one method, and keeps what all cases share."""
 
-    def __init__(self, solution: DualSolution, wanted: Wanted, remainders: bool) -> None:
+    def __init__(
+        self, solution: DualSolution, wanted: Wanted, remainders: bool, expected: Removals | None = None
+    ) -> None:
         self.problem, self.solution, self.wanted = solution.problem, solution, wanted
         self.remainders = remainders
-        self.paths = Paths(solution, wanted.sign_only and solution.exact, remainders)
+        self.paths = Paths(solution, wanted.sign_only and solution.exact, remainders, expected)
 
     def outcomes(self, removals: Removals) -> Outcomes:
         """Leave out some cases."""

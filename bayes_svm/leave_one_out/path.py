@@ -49,6 +49,9 @@ ALL_ROWS = 300
 NEAR = 0.25
 # Beyond MANY_ROWS points, the largest residual shrinks with their number to this power.
 MANY_ROWS, SHRINKS = 1000, 0.4
+# Of many cases, so many are followed first, to see whether the tableau is large enough. It is if at most this
+# share of them lacks points; otherwise it covers all points up to the distance of so many of those that lacked.
+PILOT, PILOTS_SHARE, ENOUGH, COVERED = 64, 1 / 32, 0.25, 0.75
 # Paths are followed up to this many times, each time on the tableau extended by the points that it lacked.
 MAX_PASSES = 4
 
@@ -64,10 +67,15 @@ class Paths:
         Stop each path as soon as the sign of its value is known.
     remainders : bool
         Keep the machines at the ends of the paths.
+    expected : Removals, optional
+        All cases that may be followed, some of which tell how large the tableau should be.
     """
 
-    def __init__(self, solution: DualSolution, sign_only: bool, remainders: bool) -> None:
+    def __init__(
+        self, solution: DualSolution, sign_only: bool, remainders: bool, expected: Removals | None = None
+    ) -> None:
         self.solution, self.sign_only, self.remainders = solution, sign_only, remainders
+        self.expected = expected
 
     @cached_property
     def origin(self) -> Origin:
@@ -86,7 +94,31 @@ class Paths:
     @cached_property
     def shared(self) -> SharedTableau:
         """The tableau that the paths share at first; it may be extended."""
-        return SharedTableau.sweep(self.origin, self._near)
+        first = SharedTableau.sweep(self.origin, self._near)
+        pilot = None if len(first.outside) == 0 else self._pilot()
+        if pilot is None:
+            return first
+        outcomes, lacked = _run_batch(self.origin, first, pilot, self.sign_only)
+        if len(outcomes.pending) <= ENOUGH * PILOT or len(lacked) == 0:
+            return first
+        reach = np.quantile(np.abs(self.origin.exact_residual[lacked]), COVERED)
+        return SharedTableau.sweep(self.origin, self._near | (np.abs(self.origin.exact_residual) <= reach))
+
+    def _pilot(self) -> Removals | None:
+        """Some of the expected cases, evenly spaced; None if there are too few for it."""
+        if self.expected is None:
+            return None
+        moving, followed = self._moving(self.expected)
+        cases = followed[moving[followed] > 0]
+        if PILOT > PILOTS_SHARE * len(cases):
+            return None
+        return self.expected.take(cases[np.linspace(0, len(cases) - 1, PILOT).astype(np.intp)])
+
+    def _moving(self, removals: Removals) -> tuple[Array, Indices]:
+        """How many coefficients each case moves, and the cases that move few enough for a path."""
+        moving = _excess(self.origin.exact_beta, removals) > 0
+        moves = np.bincount(removals.case, weights=moving, minlength=removals.n_cases)
+        return moves, (moves <= MANY_MEMBERS).nonzero()[0]
 
     def run(self, removals: Removals, n_jobs: int | None = None) -> Outcomes:
         """Follow the paths of some cases.
@@ -106,11 +138,7 @@ class Paths:
             What is known of each case; none is open if the solution is exact.
         """
         outcomes = Outcomes.open(removals, remainders=self.remainders)
-        cases = np.arange(removals.n_cases)
-        if not removals.single:
-            moving = _excess(self.origin.exact_beta, removals) > 0
-            moves = np.bincount(removals.case, weights=moving, minlength=removals.n_cases)
-            cases = (moves <= MANY_MEMBERS).nonzero()[0]
+        cases = np.arange(removals.n_cases) if removals.single else self._moving(removals)[1]
         if len(cases):
             self._passes(removals, cases, n_jobs, outcomes)
         followed = set(cases.tolist())
