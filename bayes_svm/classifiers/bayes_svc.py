@@ -20,7 +20,7 @@ from bayes_svm.classifiers.solution_reading import (
 )
 from bayes_svm.conformal.venn_abers import predictors
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.solution import DualSolution, solve
+from bayes_svm.dual.solution import DualSolution, solve, warn_if_inexact
 from bayes_svm.leave_one_out.api import Store
 from bayes_svm.leave_one_out.cases import what_leaves
 from bayes_svm.leave_one_out.folds import group_numbers
@@ -269,44 +269,28 @@ class BayesSVC(SVCPredictions):
         return self
 
     def _fit(
-        self,
-        machine: Machine,
-        leaving: Leaving,
-        groups: Indices | None = None,
-        starts: list[Array] | None = None,
-        store: Store | None = None,
-    ) -> LinkData:
-        """Fit to checked data.
+        self, machine: Machine, leaving: Leaving, groups: Indices | None = None, store: Store | None = None
+    ) -> None:
+        """Fit to checked data; ``store`` holds known left-out values, and keeps those that are found."""
+        reader = SolutionReader(self, machine, leaving, groups, store)
+        problems = counted(range(machine.n_problems), "problems")
+        self._fit_to([reader.read(self._solve(machine, k), k) for k in problems], reader)
 
-        Parameters
-        ----------
-        machine : Machine
-            The training data.
-        leaving : Leaving
-            What leaves together.
-        groups : array of shape (n_samples,), optional
-            Number of the group of each row.
-        starts : list of array, optional
-            Feasible coefficients of every problem to start from.
-        store : Store, optional
-            Keeps left-out values as they are found, and holds those that are known already.
+    def _fit_to(self, found: list[SolutionReading], reader: SolutionReader) -> LinkData:
+        """Fit to what was read off the exact solution of each problem: its left-out values, its posterior.
 
         Returns
         -------
         LinkData
             What the links are fitted to.
         """
-        # For each class: the exact solution, its left-out values, what the link needs of the posterior.
-        reader = SolutionReader(self, machine, leaving, groups, store)
-        problems = counted(range(machine.n_problems), "problems")
-        found = [reader.read(self._solve(machine, k, starts), k) for k in problems]
-        reading = joined_readings(found)
+        machine, leaving, reading = reader.machine, reader.leaving, joined_readings(found)
         # Links and joint link, fitted to the left-out values.
         data = link_data(machine, leaving, found, reading)
         self._calibration = Calibration(self.link, self.smoothing, self.multiclass, self.class_weight_)
         self._probabilities = self._calibration.fit(data)
         self._venn_abers = predictors(data.values, data.y, data.weight)
-        self._bag = bag_of(self, machine) if groups is None else None
+        self._bag = bag_of(self, machine) if reader.groups is None else None
         # The attributes: what predictions are made from, and the rows left out.
         self._store_machine(machine, found, reader)
         self._store_left_out(rows_left_out(machine, leaving, found), leaving, data, reading)
@@ -314,10 +298,12 @@ class BayesSVC(SVCPredictions):
             self._report_fit([one.solution for one in found])
         return data
 
-    def _solve(self, machine: Machine, k: int, starts: list[Array] | None) -> DualSolution:
-        start = None if starts is None else starts[k]
+    def _solve(self, machine: Machine, k: int, start: Array | None = None) -> DualSolution:
+        """The solution of problem k, found from some feasible coefficients."""
         with step("solving"):
-            return solve(machine.problem(k), tol=self.tol, max_iter=self.max_iter, start=start)
+            solution = solve(machine.problem(k), tol=self.tol, max_iter=self.max_iter, start=start)
+        warn_if_inexact(solution)
+        return solution
 
     def _store_machine(self, machine: Machine, found: list[SolutionReading], reader: SolutionReader) -> None:
         """The attributes that predictions are made from."""

@@ -81,7 +81,12 @@ class SolutionReader:
     """
 
     def __init__(
-        self, model: Any, machine: Machine, leaving: Leaving, groups: Indices | None, store: Store | None
+        self,
+        model: Any,
+        machine: Machine,
+        leaving: Leaving,
+        groups: Indices | None,
+        store: Store | None = None,
     ) -> None:
         self.machine, self.leaving, self.groups, self.store = machine, leaving, groups, store
         self.C = float(model.C)

@@ -258,6 +258,7 @@ def read_machine(
     started = time.perf_counter()
     found, found_at = [], []
     for solution in solutions:
+        warn_if_inexact(solution)
         whole, parts, values_at = read_solution(machine, solution, leaving, wanted, at=at)
         found.append((whole, parts))
         found_at.append(values_at)
@@ -303,13 +304,7 @@ def read_solution(
         What is known of every part of ``leaving``.
     values_at : array of shape (n_samples, n_at)
         Decision values at the additional points, of the machine without each row.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the solution is not exact.
     """
-    warn_if_inexact(solution)
     if at is None:
         cross, before = np.empty((0, len(solution.beta))), np.empty(0)
     else:

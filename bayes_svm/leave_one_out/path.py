@@ -49,8 +49,8 @@ ALL_ROWS = 300
 NEAR = 0.25
 # Beyond MANY_ROWS points, the largest residual shrinks with their number to this power.
 MANY_ROWS, SHRINKS = 1000, 0.4
-# Of many cases, so many are followed first, to see whether the tableau is large enough. It is if at most this
-# share of them lacks points; otherwise it covers all points up to the distance of so many of those that lacked.
+# Of many cases, PILOT are followed first. If at most a share ENOUGH of them lacks points, the tableau is
+# large enough; else it covers all points that are as near as a share COVERED of those that they lacked.
 PILOT, PILOTS_SHARE, ENOUGH, COVERED = 64, 1 / 32, 0.25, 0.75
 # Paths are followed up to this many times, each time on the tableau extended by the points that it lacked.
 MAX_PASSES = 4
@@ -110,14 +110,14 @@ class Paths:
             return None
         moving, followed = self._moving(self.expected)
         cases = followed[moving[followed] > 0]
-        if PILOT > PILOTS_SHARE * len(cases):
+        if PILOTS_SHARE * len(cases) < PILOT:
             return None
         return self.expected.take(cases[np.linspace(0, len(cases) - 1, PILOT).astype(np.intp)])
 
     def _moving(self, removals: Removals) -> tuple[Array, Indices]:
         """How many coefficients each case moves, and the cases that move few enough for a path."""
         moving = _excess(self.origin.exact_beta, removals) > 0
-        moves = np.bincount(removals.case, weights=moving, minlength=removals.n_cases)
+        moves: Array = np.bincount(removals.case, weights=moving, minlength=removals.n_cases).astype(float)
         return moves, (moves <= MANY_MEMBERS).nonzero()[0]
 
     def run(self, removals: Removals, n_jobs: int | None = None) -> Outcomes:

@@ -18,9 +18,10 @@ from bayes_svm.selection.criteria import CRITERIA, LEAST
 from bayes_svm.selection.mixture import log_shares
 from bayes_svm.selection.parameter_space import Space
 from bayes_svm.selection.predictions import SearchPredictions, class_proba
+from bayes_svm.selection.same_kernel import try_same_kernel
 from bayes_svm.selection.sweep import over_grid, over_space
 from bayes_svm.selection.told import crossed_proba, first_best, told_of_choice, told_of_mixture
-from bayes_svm.selection.trials import Data, Parameters, Trial, last_step, try_same_kernel
+from bayes_svm.selection.trials import Data, Parameters, Trial, last_step
 from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.metaestimators import check_instance, decided
 from bayes_svm.utils.progress import shown

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 from bayes_svm.selection.criteria import CRITERIA
 from bayes_svm.selection.parameter_space import Space
+from bayes_svm.selection.same_kernel import try_one, try_same_kernel
 from bayes_svm.selection.trials import (
     Data,
     Parameters,
@@ -20,8 +21,6 @@ from bayes_svm.selection.trials import (
     class_similarity_of,
     prefix_of,
     tell,
-    try_one,
-    try_same_kernel,
 )
 from bayes_svm.utils.parallel import run_each
 from bayes_svm.utils.progress import step

@@ -1,10 +1,7 @@
-"""Trials of a search without folds: settings fitted and scored one after the other."""
+"""Trials of a search without folds: settings, what was left out for them, and how they are told."""
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,14 +12,11 @@ from sklearn.pipeline import Pipeline
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.dual.machine import Machine
-from bayes_svm.leave_one_out.cases import strata, strata_of_groups, what_leaves
-from bayes_svm.leave_one_out.folds import group_numbers
 from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.probability.link import LinkData
-from bayes_svm.selection.criteria import CRITERIA, similarity
-from bayes_svm.utils.progress import counted, say
-from bayes_svm.utils.threads import one_blas_thread
-from bayes_svm.utils.types import Array, Indices
+from bayes_svm.selection.criteria import similarity
+from bayes_svm.utils.progress import say
+from bayes_svm.utils.types import Array
 from bayes_svm.utils.warn import warn
 
 __all__ = [
@@ -35,14 +29,10 @@ __all__ = [
     "last_step",
     "prefix_of",
     "tell",
-    "try_one",
-    "try_same_kernel",
 ]
 
 Parameters = dict[str, Any]
 
-# Number of fewer and larger strata, whose losses vary less from setting to setting.
-FEW = 5
 # The strata are dealt to this many folds, and the choice is made anew without each: see BayesSVCSearch.
 FOLDS = 3
 
@@ -174,12 +164,12 @@ def prefix_of(estimator: Any) -> str:
     return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
 
 
-def _with(estimator: Any, setting: Parameters) -> Any:
+def with_setting(estimator: Any, setting: Parameters) -> Any:
     """A clone of the estimator with clones of a setting's values."""
     return clone(estimator).set_params(**{name: clone(value, safe=False) for name, value in setting.items()})
 
 
-def _transformed(whole: Any, X: Any, y: ArrayLike) -> Any:
+def transformed(whole: Any, X: Any, y: ArrayLike) -> Any:
     """X transformed by the steps of a pipeline before the last."""
     several = isinstance(whole, Pipeline) and len(whole.steps) > 1
     return whole[:-1].fit_transform(X, y) if several else X
@@ -205,93 +195,10 @@ def _equal(one: Any, other: Any) -> bool:
     return one is other or (type(one) is type(other) and isinstance(one, plain) and one == other)
 
 
-def try_same_kernel(
-    estimator: Any, settings: list[Parameters], data: Data, criterion: str, verbose: bool
-) -> list[Trial]:
-    """Trials of settings that share the kernel matrix; each solver starts at the solution before."""
-    how = CRITERIA[criterion]
-    X, y, sample_weight, groups = data
-    trials: list[Trial] = []
-    machine, before, left_out = None, None, None
-    # The optimum before, and its C.
-    starts: list[Array] | None = None
-    C = 1.0
-    for setting in counted(settings, "values of C"):
-        started = time.perf_counter()
-        whole = _with(estimator, setting)
-        model = last_step(whole)
-        model._validate_params()
-        if isinstance(whole, Pipeline) and len(whole.steps) > 1:
-            if before is None:
-                before = whole[:-1]
-                X = before.fit_transform(X, y)
-            whole.steps[:-1] = before.steps
-        with one_blas_thread():
-            machine = model._machine(X, y, sample_weight, like=machine)
-            numbers = group_numbers(groups, len(machine.y))
-            leaving = what_leaves(machine, model.leave_out, y, numbers)
-            # What is at its bound for one C mostly is for the next.
-            scaled = None if starts is None else [beta * (model.C / C) for beta in starts]
-            link_data = model._fit(machine, leaving, numbers, scaled)
-            solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
-            optima = [solution.beta for solution in solutions]
-            losses = None
-            if how.losses is not None:
-                losses = how.losses(model, machine.y)
-                if how.over_fewer_strata and model.leave_out == "strata" and leaving.times.sum() > FEW:
-                    few = _fitted_on_fewer_strata(model, machine, numbers, optima)
-                    losses = (losses + how.losses(few, machine.y)) / 2.0
-                score = -float(np.average(losses, weights=machine.weight))
-            else:
-                assert how.score is not None
-                score = how.score(model, X, y, sample_weight)
-            # Without an optimum the result would depend on where the solver starts.
-            starts = optima if machine.convex else None
-            C = model.C
-        with np.errstate(divide="ignore"):
-            logs = np.log(model.left_out_proba_)
-        left_out = LeftOut.of(leaving, link_data, machine, left_out)
-        seconds = time.perf_counter() - started
-        trials.append(Trial(setting, score, seconds, whole, logs, losses, left_out))
-        if verbose:
-            tell(trials[-1], criterion)
-    return trials
-
-
-def _fitted_on_fewer_strata(
-    model: BayesSVC, machine: Machine, groups: Indices | None, starts: list[Array]
-) -> BayesSVC:
-    """The same fit with fewer and larger strata left out."""
-    few = clone(model)
-    few.class_weight_ = model.class_weight_
-    fewer = strata(machine, FEW) if groups is None else strata_of_groups(machine, groups, FEW)
-    # Nobody uses the link that is fitted here, so nobody needs its warnings.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        few._fit(machine, fewer, groups, starts)
-    return few
-
-
 def class_similarity_of(estimator: Any, setting: Parameters, data: Data) -> float:
     """Class similarity of a setting's kernel, for which only the steps before the BayesSVC are fitted."""
-    whole = _with(estimator, setting)
-    return similarity(last_step(whole), _transformed(whole, data.X, data.y), data.y, data.sample_weight)
-
-
-def try_one(
-    estimator: Any, setting: Parameters, data: Data, criterion: str
-) -> tuple[Trial, Mapping[str, Any] | None]:
-    """Trial of one setting, and the gradient of its score by logarithms, or None."""
-    score_with_gradient = CRITERIA[criterion].gradient
-    if score_with_gradient is None:
-        [trial] = try_same_kernel(estimator, [setting], data, criterion, verbose=False)
-        return trial, None
-    started = time.perf_counter()
-    whole = _with(estimator, setting)
-    model = last_step(whole)
-    X = _transformed(whole, data.X, data.y)
-    score, gradient = score_with_gradient(model, X, data.y, data.sample_weight)
-    return Trial(setting, score, time.perf_counter() - started, None), gradient
+    whole = with_setting(estimator, setting)
+    return similarity(last_step(whole), transformed(whole, data.X, data.y), data.y, data.sample_weight)
 
 
 def tell(trial: Trial, criterion: str) -> None:

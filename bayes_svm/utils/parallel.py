@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Event
@@ -18,7 +19,7 @@ from bayes_svm.utils.interrupts import unless
 from bayes_svm.utils.progress import counted
 from bayes_svm.utils.threads import one_blas_thread
 
-__all__ = ["in_threads", "run_all", "run_each", "run_in_threads", "working_threads"]
+__all__ = ["ahead_in_threads", "in_threads", "run_all", "run_each", "run_in_threads", "working_threads"]
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -33,6 +34,7 @@ class _Workers(NamedTuple):
     """The threads that a context has for pieces of work, and the event that ends what they do."""
 
     pool: ThreadPoolExecutor
+    number: int
     given_up: Event
 
 
@@ -57,7 +59,7 @@ def working_threads(n_jobs: int | None) -> Iterator[None]:
         yield
         return
     with ThreadPoolExecutor(number, "bayes_svm") as pool:
-        workers = _Workers(pool, Event())
+        workers = _Workers(pool, number, Event())
         token = _workers.set(workers)
         try:
             yield
@@ -99,6 +101,50 @@ def in_threads(
             return found
 
     return list(workers.pool.map(run, pieces))
+
+
+def ahead_in_threads(function: Callable[[Piece], Result], pieces: Iterable[Piece]) -> Iterator[Result]:
+    """The result of a function for each piece, in their order, while this thread makes the next pieces.
+
+    It makes as many pieces ahead as there are threads. Where there are none, it does one thing at a time.
+
+    Parameters
+    ----------
+    function : callable
+        What to do with a piece. Its result must not depend on the thread.
+    pieces : iterable
+        Makes the pieces, without the results.
+
+    Yields
+    ------
+    object
+        The result of each piece.
+    """
+    workers = _workers.get()
+    if workers is None:
+        yield from map(function, pieces)
+        return
+
+    def run(piece: Piece) -> Result:
+        with one_blas_thread():
+            found: Result = unless(workers.given_up, function, (piece,), {})
+            return found
+
+    making, under_way = iter(pieces), deque[Future[Result]]()
+    while True:
+        # While threads are busy, what this one does in pieces would wait for them.
+        token = _workers.set(None if under_way else workers)
+        try:
+            piece = next(making)
+        except StopIteration:
+            break
+        finally:
+            _workers.reset(token)
+        under_way.append(workers.pool.submit(run, piece))
+        if len(under_way) > workers.number:
+            yield under_way.popleft().result()
+    while under_way:
+        yield under_way.popleft().result()
 
 
 def run_all(n_jobs: int | None, calls: list[Any], shared: list[Any], seconds: float = np.inf) -> list[Any]:
