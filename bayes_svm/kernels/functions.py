@@ -17,7 +17,7 @@ from scipy.linalg import blas
 from sklearn.metrics import pairwise
 
 from bayes_svm._core.matrix import minus_distances, mirror_lower
-from bayes_svm.kernels.arrays import TILE, squared_lengths
+from bayes_svm.kernels.arrays import TILE, largest_entry, squared_lengths
 from bayes_svm.utils.parallel import in_threads
 from bayes_svm.utils.types import Array, Indices
 
@@ -27,6 +27,8 @@ __all__ = ["FORMULAS", "KERNEL_NAMES", "SECONDS", "FeatureFormula", "Features", 
 ROWS, COLUMNS = 512, 256
 # Roughly how many seconds a value takes.
 SECONDS = 4e-9
+# Numbers up to this size do not overflow where a few of them are added or doubled.
+SMALL = 1e300
 # A multiple of the number of rows or columns that any BLAS works on at once.
 GROUP = 64
 
@@ -61,11 +63,14 @@ class Features(NamedTuple):
         Squared lengths, or zeros if the kernel does not depend on them.
     diagonal : array of shape (n_points,)
         ``k(x, x)``.
+    small : bool
+        Whether they are so small that the values between them are finite.
     """
 
     X: Any
     lengths: Array
     diagonal: Array
+    small: bool
 
 
 class Formula(ABC):
@@ -190,13 +195,21 @@ class FeatureFormula(NamedFormula):
             # A product adds up in the order in which the left row is stored: it must be the same for all.
             X = X.copy()
             X.sum_duplicates()
-        return Features(X, self.lengths(X), self.diagonal(X))
+        return Features(X, self.lengths(X), self.diagonal(X), self.small(X))
+
+    def small(self, X: Any) -> bool:
+        """Whether features are so small that the kernel values between them must be finite."""
+        if not self.positive_semidefinite:
+            return False
+        largest = max(largest_entry(X), 1.0)
+        bound = float(self.largest_value(np.array([largest]), largest, X.shape[1])[0])
+        return bound * max(1.0, abs(self.gamma)) <= SMALL
 
     def tiles(
         self, points: Features, rows: Indices, columns: Indices
     ) -> Iterator[tuple[slice, slice, Array]]:
         """Kernel values between some points and others, one tile after the other."""
-        X, lengths, diagonal = points
+        X, lengths, diagonal, _ = points
         row, column = _same_points(rows, columns)
         for start in range(0, len(rows), ROWS):
             own = rows[start : start + ROWS]

@@ -211,7 +211,7 @@ class Kernel:
         """
         with np.errstate(over="ignore", invalid="ignore"):
             for some, others, tile in self._of_features.tiles(points, rows, columns):
-                yield some, others, require_finite(tile, self)
+                yield some, others, tile if points.small else require_finite(tile, self)
 
     @property
     def _of_features(self) -> FeatureFormula:

@@ -106,7 +106,7 @@ class Paths:
 
     def _pilot(self) -> Removals | None:
         """Some of the expected cases, evenly spaced; None if there are too few for it."""
-        if self.expected is None:
+        if self.expected is None or PILOTS_SHARE * self.expected.n_cases < PILOT:
             return None
         moving, followed = self._moving(self.expected)
         cases = followed[moving[followed] > 0]
