@@ -17,16 +17,16 @@ from validation._common import Page, geometric_mean, parse, parser_for, progress
 from validation._sets import Split, binary_set, drawn, halves_of, log_loss_of, several_classes
 
 ABOUT = """\
-`BayesSVC(C=C, leave_out_size=SIZE)`, rbf, for C = 1 and 10, fitted to two thirds of the rows of large sets, at
-most as many as `--rows` says, and tested on 3000 others; columns standardised, one thread. Every machine is
-the same; what differs is how many of its rows are left out, from which the link learns and the error is told.
-At least 500 strata leave, or all, if the rarer class has fewer members.
+`BayesSVC(C=C, leave_out_size=SIZE)`, rbf, for C = 1 and 10, fitted to two thirds of the rows of large sets,
+at most as many as `--rows` says, and tested on 3000 others; columns standardised, one thread. Every machine
+is the same; what differs is how many of its rows are left out, from which the link learns and the error is
+told. At least 500 strata leave, or all, if the rarer class has fewer members.
 
-*Log loss* is the ratio to that of all rows, the geometric mean over draws and both C, and *largest* the largest
-of these ratios. *Told, off* is the root of the mean squared difference of the told error from that which all
-rows tell, in percentage points, and *told deviation* the mean of the `left_out_.error_deviation` that is told
-with it, its standard error. *Seconds*, the best of two fits, are relative to those of all rows. Of a set of
-many classes the commonest is one class, and the others are the other.
+*Log loss* is the ratio to that of all rows, the geometric mean over draws and both C, and *largest* the
+largest of these ratios. *Told, off* is the root of the mean squared difference of the told error from that
+which all rows tell, in percentage points, and *told deviation* the mean of the `left_out_.error_deviation`
+that is told with it, its standard error. *Seconds*, the best of two fits, are relative to those of all rows.
+Of a set of many classes the commonest is one class, and the others are the other.
 
 Nothing was chosen here: 2000 was wanted beforehand. The sets are divided like those of the other pages."""
 
