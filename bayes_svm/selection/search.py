@@ -82,7 +82,8 @@ class BayesSVCSearch(SearchPredictions, ClassifierMixin, MetaEstimatorMixin, Bas
     max_evaluations : int, default=60
         Largest number of settings that a search of ``param_space`` tries.
     n_jobs : int, default=None
-        Number of jobs of joblib over the kernels of a grid. The result does not depend on it.
+        Number of jobs of joblib over the kernels of a grid; of a grid that has one kernel, number of threads
+        over the values of C. The result does not depend on it.
     verbose : int, default=0
         1 prints every setting and its score to stderr, and shows the progress after two seconds.
 

@@ -166,3 +166,35 @@ def test_a_badly_scaled_fit_warns_and_gives_probabilities():
 def test_scaled_features_are_not_warned_about(C):
     X, _, y = badly_scaled(1e6)
     assert set(leave_one_out(SVC(kernel="linear", C=C), X, y).status) <= EXACT | {"unstable"}
+
+
+def test_a_few_cases_tell_how_large_the_tableau_should_be(monkeypatch):
+    X, y = noisy(n=150, d=3)
+    svc = SVC(C=100.0, gamma=1.0)
+    retrained = leave_one_out(svc, X, y, method="retrain").decision_values
+    sizes = []
+    sweep = path.SharedTableau.sweep
+
+    def watched(origin, rows):
+        sizes.append(int(rows.sum()))
+        return sweep(origin, rows)
+
+    monkeypatch.setattr(path.SharedTableau, "sweep", watched)
+    monkeypatch.setattr(path, "ALL_ROWS", 50)
+    monkeypatch.setattr(path, "NEAR", 1e-3)
+    few = leave_one_out(svc, X, y)
+    assert len(sizes) == 1
+    monkeypatch.setattr(path, "PILOT", 16)
+    monkeypatch.setattr(path, "PILOTS_SHARE", 1.0)
+    one, two = (leave_one_out(svc, X, y, n_jobs=jobs) for jobs in (1, 2))
+    # The first tableau, and the larger one; for either number of jobs.
+    assert len(sizes) == 5
+    assert sizes[2] > sizes[1] == sizes[0]
+    assert sizes[3:] == sizes[1:3]
+    for found in (few, one, two):
+        assert set(found.status) <= EXACT
+        np.testing.assert_allclose(found.decision_values, retrained, atol=1e-7)
+    np.testing.assert_array_equal(one.decision_values, two.decision_values)
+    monkeypatch.setattr(path, "ENOUGH", 1.0)
+    leave_one_out(svc, X, y)
+    assert len(sizes) == 6

@@ -7,7 +7,7 @@ from joblib import parallel_config
 from sklearn.datasets import make_classification
 
 from bayes_svm import BayesSVC, BayesSVCSearch
-from bayes_svm.utils.parallel import in_threads, run_each, working_threads
+from bayes_svm.utils.parallel import ahead_in_threads, in_threads, run_each, working_threads
 
 
 def name_of_thread(_):
@@ -74,6 +74,69 @@ def test_what_has_not_begun_is_not_begun_after_an_error():
     with pytest.raises(ValueError, match="0"), working_threads(2):
         in_threads(fails, range(200))
     assert len(begun) < 200
+
+
+def test_without_threads_a_piece_is_made_when_the_one_before_is_done():
+    made = []
+
+    def pieces():
+        for piece in range(4):
+            made.append(piece)
+            yield piece
+
+    for piece, (found, thread) in enumerate(ahead_in_threads(lambda p: (p, name_of_thread(p)), pieces())):
+        assert found == piece
+        assert thread == threading.current_thread().name
+        assert made == list(range(piece + 1))
+
+
+def test_threads_work_on_pieces_while_the_next_are_made():
+    made, most_ahead, done = [], [], []
+
+    def pieces():
+        for piece in range(12):
+            most_ahead.append(len(made) - len(done))
+            # What is done in pieces here must not wait for the threads that are busy.
+            assert made == [] or names(2) == {threading.current_thread().name}
+            made.append(piece)
+            yield piece
+
+    def work(piece):
+        time.sleep(0.03)
+        done.append(piece)
+        return piece, threading.current_thread().name
+
+    with working_threads(2):
+        found = list(ahead_in_threads(work, pieces()))
+        assert [piece for piece, _ in found] == list(range(12))
+        assert len({thread for _, thread in found}) == 2
+        assert threading.current_thread().name not in {thread for _, thread in found}
+        assert 1 <= max(most_ahead) <= 3
+        assert len(names(6)) == 2
+
+
+@pytest.mark.parametrize("where", ["a piece", "its making"])
+def test_an_error_ends_what_is_made_ahead(where):
+    begun = []
+
+    def pieces():
+        for piece in range(50):
+            if where == "its making" and piece == 9:
+                raise ValueError("nine")
+            yield piece
+
+    def work(piece):
+        begun.append(piece)
+        if where == "a piece" and piece == 9:
+            raise ValueError("nine")
+        return piece
+
+    found = []
+    with pytest.raises(ValueError, match="nine"), working_threads(2):
+        found.extend(ahead_in_threads(work, pieces()))
+    assert found == list(range(len(found)))
+    assert 6 <= len(found) <= 9
+    assert len(begun) <= 12
 
 
 def test_a_single_call_may_use_the_threads_itself():
