@@ -11,6 +11,11 @@ from bayes_svm._core.structs cimport base_of, base_state_of, ends_of, moves_of, 
 # The same values as in shrink.py.
 cdef enum:
     EXCHANGES = 5
+cdef extern from *:
+    """
+    #define AMPLIFIED 100.0
+    """
+    const double AMPLIFIED
 
 cdef void _exchange_bounds(Base base, Moves moves, Py_ssize_t p) noexcept nogil
 cdef Py_ssize_t begin(

@@ -26,6 +26,9 @@ if not cython.compiled:
 
     # At most so many times, points are exchanged for the exact targets.
     EXCHANGES = 5
+    # Where the tableau amplifies rounding, up to so many times the rounding of the solution is left alone:
+    # exchanged for that, many points that tie on the margin would come in, which depend on each other.
+    AMPLIFIED = 100.0
 
 # Operations that a path takes for each row of its tableau, about.
 OPERATIONS = 500
@@ -210,7 +213,7 @@ def _shrink(base, moves, p, start, max_events, margin, excess, state, scratch, r
     )
     for _round in range(EXCHANGES):
         n_changed, exchanged = _exchange_exceeding(
-            base, start, state, n_changed, ends.changes[p], scratch.wait, excess, scratch.capacity
+            base, start, state, n_changed, ends.changes[p], scratch.wait, AMPLIFIED * excess, scratch.capacity
         )
         if exchanged == 0:
             break

@@ -25,6 +25,8 @@ Codes = NDArray[np.int64]
 UNKNOWN = -1
 # What the encoder returns for a known value that the training rows do not have.
 UNSEEN = -2
+# So many rows of the kernel matrix are computed together: they stay in the processor's cache.
+STRIP = 16
 
 
 # Equality is by identity: weights may be an array, which does not compare to a single truth value.
@@ -83,11 +85,13 @@ class AggregationKernel:
         weights = self.checked_weights(left.shape[1])
         if right.shape[1] != left.shape[1]:
             raise ValueError(f"X has {left.shape[1]} attributes, but Z has {right.shape[1]}.")
+        # Unknown values of X get a code that no value of Z has.
+        known, columns = np.where(left >= 0, left, UNKNOWN - 1), np.maximum(right.T, UNKNOWN, order="C")
         values = np.zeros((len(left), len(right)))
-        for k in np.flatnonzero(weights):
-            # Unknown values of X get a code that no value of Z has.
-            known = np.where(left[:, k] >= 0, left[:, k], UNKNOWN - 1)
-            values += weights[k] * (known[:, None] == np.maximum(right[:, k], UNKNOWN))
+        for first in range(0, len(left), STRIP):
+            strip = slice(first, first + STRIP)
+            for k in np.flatnonzero(weights):
+                values[strip] += weights[k] * (known[strip, k, None] == columns[k])
         if not self.hypersphere:
             return np.asarray(values / weights.sum())
         scales = [inverse_lengths((codes >= 0) @ weights, self) for codes in (left, right)]

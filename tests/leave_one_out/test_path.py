@@ -168,6 +168,16 @@ def test_scaled_features_are_not_warned_about(C):
     assert set(leave_one_out(SVC(kernel="linear", C=C), X, y).status) <= EXACT | {"unstable"}
 
 
+def test_many_points_on_the_margin_are_not_exchanged_for_rounding():
+    rng = np.random.default_rng(3)
+    X = (rng.random((1500, 36)) < 0.3).astype(int)
+    y = (X[:, 0] & X[:, 1]) | (X[:, 2] & (1 - X[:, 3])) | (X[:, 4] & X[:, 5] & X[:, 6])
+    found = leave_one_out(SVC(kernel=AggregationKernel(), C=100.0), X, y)
+    assert set(found.status) <= EXACT
+    # A path has some events for each of the 37 dimensions; points that depend on each other add a thousand.
+    assert found.events.max() < 500
+
+
 def test_a_few_cases_tell_how_large_the_tableau_should_be(monkeypatch):
     X, y = noisy(n=150, d=3)
     svc = SVC(C=100.0, gamma=1.0)
