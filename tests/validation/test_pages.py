@@ -1,0 +1,155 @@
+"""The manifest of the pages in docs/results, and what README quotes from them."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+# At the end: the package itself is the installed one.
+sys.path.append(str(Path(__file__).parents[2]))
+
+from validation import pages
+
+PAGE = """# A page
+
+    python -m validation.example --data DIR --jobs 2
+
+* bayes_svm 0.1.0 at commit {commit}{changes}, Python 3.11
+
+| time | 1,234.5 | 0.0649 | 9.4e-11 |
+
+Whole run: 2.5 minutes.
+"""
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A repository with one file that a page measures, and its commit."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    (tmp_path / "docs/results").mkdir(parents=True)
+    (tmp_path / "measured.py").write_text("a = 1\n")
+    (tmp_path / "other.py").write_text("a = 1\n")
+    git("init", "--quiet")
+    return tmp_path, committed()
+
+
+def git(*arguments):
+    done = pages.git("-c", "user.name=tests", "-c", "user.email=tests@localhost", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def committed():
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "a change")
+    return git("rev-parse", "--short", "HEAD")
+
+
+def page_of(root, commit, changes="", command="validation.example --jobs 2"):
+    text = PAGE.format(commit=commit, changes=changes)
+    (root / "docs/results/example.md").write_text(text, encoding="utf-8")
+    return pages.Page("example.md", command, ("measured.py",))
+
+
+def test_a_page_is_up_to_date_until_what_it_measures_changes(repository):
+    root, commit = repository
+    page = page_of(root, commit)
+    assert (page.commit, page.minutes, page.outdated()) == (commit, 2.5, "")
+    (root / "other.py").write_text("a = 2\n")
+    committed()
+    assert page.outdated() == ""
+    (root / "measured.py").write_text("a = 2\n")
+    committed()
+    assert page.outdated() == f"measured.py changed since {commit}"
+
+
+def test_a_page_that_cannot_be_trusted_is_not_up_to_date(repository):
+    root, commit = repository
+    assert pages.Page("missing.md", "", ()).outdated() == "not printed"
+    assert (
+        page_of(root, commit, ", with uncommitted changes").outdated() == "printed with uncommitted changes"
+    )
+    assert page_of(root, "0123abc").outdated() == "commit 0123abc is not known here"
+    assert "not printed by python -m" in page_of(root, commit, command="validation.example").outdated()
+
+
+def test_a_release_prints_what_another_commit_has_printed(repository, capsys):
+    root, commit = repository
+    page = page_of(root, commit)
+    (root / "other.py").write_text("a = 2\n")
+    committed()
+    assert pages.print_pages([page], "DATA") == []
+    assert capsys.readouterr().err == ""
+    [failed] = pages.print_pages([page], "DATA", release=True)
+    assert failed.startswith("example.md")
+    assert f"printed by {commit}" in capsys.readouterr().err
+
+
+def test_a_quoted_number_must_be_on_its_page(repository):
+    root, commit = repository
+    page = page_of(root, commit)
+    link = "[page](docs/results/example.md)"
+    lines = [
+        f"| right | 1,234.5 and 0.065, up to 9.4e-11 | {link} |",
+        f"| wrong | 0.066 and `0.5` | {link} |",
+        "| not from a page | 0.77 | - |",
+        f"0.77 in a sentence, {link}",
+    ]
+    (root / "README.md").write_text("\n".join(lines), encoding="utf-8")
+    assert pages.unsupported("README.md", [page]) == ["README.md: 0.066, of 'wrong'"]
+
+
+@pytest.mark.parametrize(
+    ("number", "printed", "held"),
+    [
+        ("0.3", "0.25", True),
+        ("0.3", "0.349", True),
+        ("0.3", "0.351", False),
+        ("3.3e-4", "3.3e-04", True),
+        ("3.3e-4", "0.000334", True),
+        ("3.3e-4", "3.4e-04", False),
+        ("12", "12.4", True),
+        ("12", "13", False),
+    ],
+)
+def test_a_number_may_be_rounded(number, printed, held):
+    assert pages.holds(number, {printed}) == held
+
+
+def test_the_manifest_names_every_page_and_what_exists():
+    found = pages.read_manifest()
+    assert pages.unmatched(found) == []
+    for page in found:
+        assert page.measures
+        assert all((pages.ROOT / path).exists() for path in page.measures), page.name
+        assert bool(page.command) != bool(page.by_hand)
+
+
+def test_readme_quotes_numbers_that_its_pages_hold():
+    assert pages.unsupported(pages.README, pages.read_manifest()) == []
+
+
+def test_a_failed_page_is_named_and_the_others_are_printed(repository, monkeypatch, capsys):
+    root, commit = repository
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    (root / "validation").mkdir()
+    (root / "validation/__init__.py").write_text("")
+    (root / "validation/broken.py").write_text("raise SystemExit(3)\n")
+    (root / "validation/fine.py").write_text(
+        "import sys\nopen(sys.argv[sys.argv.index('--output') + 1], 'w').write('printed')\n"
+    )
+    broken, fine, lacking = (
+        pages.Page("broken.md", "validation.broken", ()),
+        pages.Page("fine.md", "validation.fine", ()),
+        pages.Page("lacking.md", "validation.fine", (), ("no-such-distribution",)),
+    )
+    failed = pages.print_pages([broken, fine, lacking, page_of(root, commit)], "DATA")
+    assert failed == [
+        "broken.md: validation.broken ended with status 3",
+        "lacking.md is not printed: install no-such-distribution",
+    ]
+    assert (root / "docs/results/fine.md").read_text() == "printed"
+    assert "example.md" not in capsys.readouterr().err
