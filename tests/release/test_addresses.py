@@ -5,6 +5,7 @@ from importlib.metadata import metadata
 
 import pytest
 
+import bayes_svm
 from _repository import ROOT, pyproject, text_of, tool
 
 SITE, SOURCE = "https://docs.example.org/bayes_svm", "https://example.org/group/bayes_svm"
@@ -126,3 +127,10 @@ def test_meson_python_writes_them_into_the_metadata(addresses, site, source, mon
     assert message.get_payload() == addresses.filled_in(data, ROOT)["project"]["readme"]["text"]
     assert len(message.get_all("Project-URL", [])) == bool(site) + 3 * bool(source)
     assert message.get_all("Dynamic") is None
+
+
+def test_the_reference_has_the_pages_that_the_html_of_estimators_links_to():
+    reference = text_of("docs/reference/index.md")
+    assert ":toctree: generated" in reference
+    listed = re.findall(r"^ +(\w+)$", reference, re.MULTILINE)
+    assert {name for name in bayes_svm.__all__ if hasattr(getattr(bayes_svm, name), "fit")} <= set(listed)
