@@ -107,19 +107,23 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         metavar="R",
         help="say which rows to leave to a person, so that at most this share of the others is wrong",
     )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="fit one machine, with C=1 and gamma=scale unless given, instead of a mixture of several",
+    )
     _add_model(parser)
     parser.set_defaults(run=_report)
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
     """Add the options of the model, which all commands share."""
-    parser.add_argument("--C", type=_positive, default=1.0, help="cost of a training mistake (default 1)")
+    parser.add_argument("--C", type=_positive, help="cost of a training mistake (default: several, or 1)")
     parser.add_argument("--kernel", choices=KERNELS, default="rbf", help="kernel (default rbf)")
     parser.add_argument(
         "--gamma",
         type=_gamma,
-        default="scale",
-        help="gamma of the kernel: scale (default), auto, or a number above 0",
+        help="gamma of the kernel: scale, auto, or a number above 0 (default: several, or scale)",
     )
     parser.add_argument(
         "--impute",
@@ -163,8 +167,8 @@ def _add_loo(parser: argparse.ArgumentParser) -> None:
 
 def _loo(arguments: argparse.Namespace) -> int:
     """Run `bayes-svm loo`. Mistakes that can be found without the fit are reported before it."""
-    from . import data
     from .loo_table import check_partial, complete_of, partial_of, write_loo
+    from .tables import reading
 
     output = Path(arguments.output)
     for path in (output, partial_of(output), complete_of(output)):
@@ -177,7 +181,7 @@ def _loo(arguments: argparse.Namespace) -> int:
     try:
         with shown(sys.stderr.isatty()):
             with step("reading the table"):
-                table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
+                table = reading.read_table(arguments.data, arguments.target, impute=arguments.impute)
             summary = write_loo(table, settings, output, version=_version(), n_jobs=arguments.n_jobs)
     except KeyboardInterrupt:
         if not partial_of(output).exists():
@@ -192,7 +196,8 @@ def _loo(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace) -> int:
     """Run `bayes-svm report`. Mistakes that can be found without the fit are reported before it."""
-    from . import data, render
+    from . import render
+    from .tables import reading
 
     if (arguments.data is None) != (arguments.target is None):
         raise InputError("give both a CSV file and --target COL, or neither to use the breast cancer data")
@@ -204,11 +209,12 @@ def _report(arguments: argparse.Namespace) -> int:
     with shown(sys.stderr.isatty()):
         with step("reading the table"):
             if arguments.data is None:
-                table = data.breast_cancer_table()
+                table = reading.breast_cancer_table()
             else:
-                table = data.read_table(arguments.data, arguments.target, impute=arguments.impute)
+                table = reading.read_table(arguments.data, arguments.target, impute=arguments.impute)
         from .aims import Aims
         from .content import make_report
+        from .model import fit_table
 
         aims = Aims(
             precision=arguments.precision,
@@ -216,7 +222,7 @@ def _report(arguments: argparse.Namespace) -> int:
             cost=arguments.cost,
             max_risk=arguments.max_risk,
         )
-        report = make_report(table, _settings(arguments, aims=aims))
+        report = make_report(fit_table(table, _settings(arguments, aims=aims)))
     page = render.to_json(report) if form == "json" else render.to_html(report, _version())
     try:
         output.write_text(page, encoding="utf-8")
@@ -235,6 +241,7 @@ def _settings(arguments: argparse.Namespace, **more: Any) -> Any:
         kernel=arguments.kernel,
         gamma=arguments.gamma,
         impute=arguments.impute,
+        quick=getattr(arguments, "quick", True),
         **more,
     )
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.conformal.venn_abers import left_out_intervals
+from bayes_svm.kernels.gamma import resolve_gamma
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
@@ -24,22 +21,21 @@ from bayes_svm.utils.progress import step
 
 from . import measures
 from .aims import check_aims, decision_for, rejection_for
-from .data import Table, feature_transformer
-from .errors import InputError
+from .model import FittedTable
 from .record import (
     ClassCount,
     MachineRecord,
     Model,
     Performance,
     Report,
-    Settings,
     Source,
     Surprise,
     ValueWithInterval,
 )
-from .text import one_line
+from .refusals import as_notes, memory_advice
+from .tables.table import Table
 
-__all__ = ["as_notes", "features_of", "make_report", "memory_advice", "refusals"]
+__all__ = ["make_report"]
 
 # Two estimates of one error differ if they are further apart than this number of standard errors.
 STANDARD_ERRORS = 3.0
@@ -49,15 +45,13 @@ N_SURPRISING = 10
 N_VALUES = 4
 
 
-def make_report(table: Table, settings: Settings) -> Report:
-    """Fit `BayesSVC` to the table, and compute the report from that one fit.
+def make_report(fitted: FittedTable) -> Report:
+    """Compute the report from one fit.
 
     Parameters
     ----------
-    table : Table
-        The data.
-    settings : Settings
-        What the user chose.
+    fitted : FittedTable
+        The fit of a table.
 
     Returns
     -------
@@ -67,23 +61,17 @@ def make_report(table: Table, settings: Settings) -> Report:
     Raises
     ------
     InputError
-        If the model cannot be fitted to the data, if memory runs out, or if a threshold is asked for
-        and there are more than two classes.
+        If memory runs out, or if a threshold is asked for and there are more than two classes.
     """
-    check_aims(settings.aims, len(np.unique(table.labels)))
-    notes = list(table.notes)
-    with as_notes(notes), memory_advice(len(table.labels)):
-        features = features_of(table, settings)
-        started = time.perf_counter()
-        with step("fitting"):
-            clf = _fitted(features, table.labels, settings)
-        seconds = time.perf_counter() - started
-        with step("estimating the error"):
-            papers = _papers(clf, features, table.labels, notes)
-    labels, classes, left_out = table.labels, np.asarray(clf.classes_), clf.left_out_
-    probability = np.asarray(clf.left_out_proba_)
+    table, settings, features = fitted.table, fitted.settings, fitted.features
+    check_aims(settings.aims, len(fitted.classes))
+    notes = list(fitted.notes)
+    with as_notes(notes), memory_advice(len(table.labels)), step("estimating the error"):
+        papers = _papers(fitted.heaviest, features, table.labels, notes)
+    labels, classes, predicted = table.labels, fitted.classes, fitted.predicted
+    probability = fitted.left_out_proba
     names, binary = [str(label) for label in classes], len(classes) == 2
-    predicted = np.asarray(left_out.predicted)
+    confusions = _confusions(fitted)
     wrong = classes[predicted] != labels
     confidence = probability[np.arange(len(labels)), predicted]
     shown = [1] if binary else range(len(classes))
@@ -95,14 +83,12 @@ def make_report(table: Table, settings: Settings) -> Report:
             n_columns=table.frame.shape[1],
             notes=tuple(dict.fromkeys(notes)),
         ),
-        model=_model(clf, features, labels, settings, seconds),
+        model=_model(fitted),
         positive=names[1] if binary else None,
-        performance=replace(
-            _row("left out", left_out.confusions), error=_share(int(wrong.sum()), len(wrong))
-        ),
+        performance=replace(_row("left out", confusions), error=_share(int(wrong.sum()), len(wrong))),
         per_class=()
         if binary
-        else tuple(_row(name, (one,)) for name, one in zip(names, left_out.confusions, strict=True)),
+        else tuple(_row(name, (one,)) for name, one in zip(names, confusions, strict=True)),
         papers=papers,
         reliability=measures.reliability(probability[:, 1], labels == classes[1])
         if binary
@@ -112,68 +98,10 @@ def make_report(table: Table, settings: Settings) -> Report:
             measures.threshold_points(names[k], labels == classes[k], probability[:, k]) for k in shown
         ),
         risk_coverage=measures.risk_coverage_points(confidence, wrong),
-        surprising=_surprising(table, classes, probability, np.asarray(clf.left_out_decision_values_)),
+        surprising=_surprising(table, classes, probability, fitted.left_out_decision_values),
         decision=decision_for(settings.aims, labels, classes, probability),
         rejection=rejection_for(settings.aims, confidence, wrong),
     )
-
-
-@contextmanager
-def as_notes(notes: list[str]) -> Iterator[None]:
-    """Append warnings that are meant for users to the notes, one line each."""
-    with warnings.catch_warnings(record=True) as caught:
-        # Other warnings, such as deprecations, are for developers.
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UserWarning)
-        warnings.simplefilter("always", RuntimeWarning)
-        yield
-    notes.extend(one_line(one.message) for one in caught)
-
-
-@contextmanager
-def memory_advice(n: int) -> Iterator[None]:
-    """Turn a MemoryError into an InputError that says what to do."""
-    try:
-        yield
-    except MemoryError as err:
-        advice = f"{n} rows need about {8e-9 * n * n:.1f} GB per kernel matrix; use fewer rows"
-        raise InputError(one_line(err) or f"not enough memory: {advice}") from None
-
-
-def features_of(table: Table, settings: Settings) -> np.ndarray:
-    """Turn the table's features into numbers: numeric columns are standardised, others one-hot encoded.
-
-    Parameters
-    ----------
-    table : Table
-        The data.
-    settings : Settings
-        What the user chose.
-
-    Returns
-    -------
-    ndarray of shape (n, n_features)
-        The features.
-    """
-    features = feature_transformer(table.frame, impute=settings.impute).fit_transform(table.frame)
-    return np.ascontiguousarray(features, dtype=float)
-
-
-def _fitted(features: np.ndarray, labels: np.ndarray, settings: Settings) -> Any:
-    clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma, leave_out_size=None)
-    with refusals():
-        return clf.fit(features, labels)
-
-
-@contextmanager
-def refusals() -> Iterator[None]:
-    """Turn a ValueError of the model into an InputError of one line."""
-    try:
-        yield
-    except InputError:
-        raise
-    except ValueError as err:
-        raise InputError(f"the model could not be fitted: {one_line(err)}") from err
 
 
 def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]) -> tuple[Performance, ...]:
@@ -247,8 +175,18 @@ def _share(count: int, n: int) -> ValueWithInterval:
     return ValueWithInterval(count / n, float(low), float(high))
 
 
-def _model(clf: Any, features: np.ndarray, labels: np.ndarray, settings: Settings, seconds: float) -> Model:
-    """The record of the fitted model."""
+def _confusions(fitted: FittedTable) -> tuple[Confusion, ...]:
+    """Confusion of the left-out predictions: one for two classes, otherwise one for each class."""
+    labels, classes, predicted = fitted.table.labels, fitted.classes, fitted.predicted
+    shown = [1] if len(classes) == 2 else range(len(classes))
+    return tuple(
+        Confusion.from_decisions(labels == classes[k], np.where(predicted == k, 1.0, -1.0)) for k in shown
+    )
+
+
+def _model(fitted: FittedTable) -> Model:
+    """The record of the fitted model; of a mixture, that of its heaviest machine."""
+    clf, features, labels = fitted.heaviest, fitted.features, fitted.table.labels
     classes, counts = np.unique(labels, return_counts=True)
     names = [str(label) for label in classes]
     solutions = clf.solution_ if isinstance(clf.solution_, list | tuple) else [clf.solution_]
@@ -265,27 +203,19 @@ def _model(clf: Any, features: np.ndarray, labels: np.ndarray, settings: Setting
         for label, solution in zip(names if len(solutions) > 1 else names[1:], solutions, strict=True)
     )
     statuses, times = np.unique(np.asarray(clf.left_out_.status).astype(str), return_counts=True)
-    takes_gamma = Kernel(settings.kernel).takes_gamma
+    takes_gamma = Kernel(clf.kernel).takes_gamma
     return Model(
-        kernel=settings.kernel,
-        C=float(settings.C),
-        gamma=settings.gamma if takes_gamma else None,
-        gamma_value=_gamma_value(features, settings.gamma) if takes_gamma else None,
+        kernel=clf.kernel,
+        C=float(clf.C),
+        gamma=clf.gamma if takes_gamma else None,
+        gamma_value=resolve_gamma(clf.gamma, features, fitted.table.weights) if takes_gamma else None,
         n_features=features.shape[1],
         classes=tuple(ClassCount(name, int(n)) for name, n in zip(names, counts, strict=True)),
         n_support=len(clf.support_),
         machines=machines,
         statuses=dict(zip(statuses.tolist(), times.tolist(), strict=True)),
-        seconds=seconds,
+        seconds=fitted.seconds,
     )
-
-
-def _gamma_value(features: np.ndarray, gamma: str | float) -> float:
-    """The number that scikit-learn uses for gamma."""
-    if not isinstance(gamma, str):
-        return float(gamma)
-    variance = features.var() if gamma == "scale" else 1.0
-    return float(1.0 / (features.shape[1] * variance)) if variance > 0 else 1.0
 
 
 def _surprising(

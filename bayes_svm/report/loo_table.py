@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from bayes_svm.classifiers.bayes_svc import BayesSVC, fit_resumably
+from bayes_svm.classifiers.bayes_svc import fit_resumably
 
-from .content import as_notes, features_of, memory_advice, refusals
-from .data import Table
 from .errors import InputError
+from .model import features_of, one_machine
 from .partial import Partial, keeps_values
 from .record import Settings
+from .refusals import as_notes, memory_advice, refusals
+from .tables.table import Table
 
 __all__ = ["check_partial", "complete_of", "partial_of", "write_loo"]
 
@@ -94,15 +95,13 @@ def write_loo(
     """
     notes = list(table.notes)
     with as_notes(notes), memory_advice(len(table.labels)), refusals():
-        features = features_of(table, settings)
+        _, features = features_of(table, settings)
         fingerprint = _fingerprint(features, table.labels, settings, version)
 
         def open_store(shape: tuple[int, int]) -> Partial:
             return Partial(partial_of(output), fingerprint, shape)
 
-        clf = BayesSVC(
-            C=settings.C, kernel=settings.kernel, gamma=settings.gamma, leave_out_size=None, n_jobs=n_jobs
-        )
+        clf = one_machine(settings, table).set_params(n_jobs=n_jobs)
         fit_resumably(clf, features, table.labels, open_store)
         text = _csv(clf, table.labels)
     with keeps_values(output):

@@ -69,23 +69,32 @@ class Settings:
 
     Parameters
     ----------
-    C : float
-        Cost of a training mistake.
+    C : float or None
+        Cost of a training mistake; None to try several.
     kernel : str
         Name of the kernel.
-    gamma : str or float
-        "scale", "auto" or a positive number.
+    gamma : str, float or None
+        "scale", "auto" or a positive number; None to try several.
     impute : bool
         Whether missing values are filled in.
     aims : Aims
         What the user asks of the decisions.
+    quick : bool
+        Whether one setting is fitted; C and gamma that are None then take their defaults.
+    positive : str or None
+        The class that recall, precision and thresholds are about, as the user typed it.
+    class_weight : str, dict or None
+        Costs of the classes by their names, "balanced", or None.
     """
 
-    C: float = 1.0
+    C: float | None = None
     kernel: str = "rbf"
-    gamma: str | float = "scale"
+    gamma: str | float | None = None
     impute: bool = False
     aims: Aims = field(default_factory=Aims)
+    quick: bool = False
+    positive: str | None = None
+    class_weight: str | dict[str, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 from . import charts
-from .data import needs
+from .optional import needs
 from .record import KEYS, Performance, Report, ValueWithInterval, as_data
 from .text import shortened
 

@@ -6,16 +6,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bayes_svm.report import content
+from bayes_svm.report import content, model
 
 
 class StandIn:
     """Fits nothing: the decision value is the first feature, or falls with its distance from the class."""
 
-    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale", leave_out_size=2000):
+    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale", class_weight=None, leave_out_size=2000):
         self.C, self.kernel, self.gamma, self.leave_out_size = C, kernel, gamma, leave_out_size
+        self.class_weight = class_weight
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None, groups=None):
         self.classes_ = np.unique(y)
         k = len(self.classes_)
         positives = self.classes_[1:] if k == 2 else self.classes_
@@ -73,7 +74,7 @@ def stand_in(monkeypatch):
         return clf.signs_
 
     monkeypatch.setattr(content, "leave_one_out", left_out)
-    monkeypatch.setattr(content, "BayesSVC", StandIn)
+    monkeypatch.setattr(model, "BayesSVC", StandIn)
     monkeypatch.setattr(content, "xi_alpha", estimate)
     monkeypatch.setattr(content, "span_estimate", estimate)
     return StandIn
@@ -86,8 +87,8 @@ def report(stand_in):
     def make(labels=("<script>alert(1)</script>", "well"), n=40, name="data.csv"):
         import pandas as pd
 
-        from bayes_svm.report.data import Table
         from bayes_svm.report.record import Settings
+        from bayes_svm.report.tables.table import Table
 
         random = np.random.default_rng(0)
         y = np.arange(n) % len(labels)
@@ -97,9 +98,8 @@ def report(stand_in):
                 "colour": np.where(y > 0, "<i>", "blue"),
             }
         )
-        return content.make_report(
-            Table(name, "di'ag\"nosis<", frame, np.array(labels)[y], ("note <1>",)), Settings()
-        )
+        table = Table(name, "di'ag\"nosis<", frame, np.array(labels)[y], ("note <1>",))
+        return content.make_report(model.fit_table(table, Settings(quick=True)))
 
     return make
 

@@ -4,10 +4,11 @@ import io
 import numpy as np
 import pytest
 
-from bayes_svm.report import data
 from bayes_svm.report.cli import main
-from bayes_svm.report.data import breast_cancer_table, feature_transformer, read_table
 from bayes_svm.report.errors import InputError
+from bayes_svm.report.tables import reading
+from bayes_svm.report.tables.features import feature_transformer
+from bayes_svm.report.tables.reading import breast_cancer_table, read_table
 from bayes_svm.utils import memory
 
 GOOD = "age,sex,ill\n" + "".join(f"{20 + k},{'fm'[k % 2]},{'no' if k < 5 else 'yes'}\n" for k in range(10))
@@ -175,11 +176,11 @@ def small_memory(monkeypatch):
     """Return a function that sets how many bytes are free, none of which are taken for granted."""
 
     def free(number):
-        monkeypatch.setattr(data, "available_bytes", lambda: number)
+        monkeypatch.setattr(reading, "available_bytes", lambda: number)
         monkeypatch.setattr(memory, "available_bytes", lambda: number)
-        monkeypatch.setattr(data, "ALWAYS_THERE", 0)
+        monkeypatch.setattr(reading, "ALWAYS_THERE", 0)
         monkeypatch.setattr(memory, "ALWAYS_THERE", 0)
-        monkeypatch.setattr(data, "PART", 2**10)
+        monkeypatch.setattr(reading, "PART", 2**10)
 
     return free
 
@@ -212,7 +213,7 @@ def test_a_bomb_is_not_unpacked(write, small_memory):
 
     small_memory(100_000)
     with pytest.raises(InputError, match="give fewer columns"):
-        data._read(Bomb(), "bomb.csv.gz")
+        reading._read(Bomb(), "bomb.csv.gz")
     assert sum(read) < 100_000
 
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import difflib
 import gzip
+import hashlib
 import io
 import warnings
 import zlib
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_svm.utils.memory import ALWAYS_THERE, available_bytes, require_bytes
+from bayes_svm.report.errors import InputError
+from bayes_svm.report.optional import needs
+from bayes_svm.report.text import one_line, shortened
+from bayes_svm.utils.memory import ALWAYS_THERE, available_bytes
 
-from .errors import InputError
-from .text import one_line, shortened
+from .features import numeric_columns
+from .table import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "breast_cancer_table", "feature_transformer", "needs", "read_table"]
+__all__ = ["breast_cancer_table", "read_table"]
 
 # Largest number of classes. One SVM is trained per class, and nobody reads a page with more of them.
 MAX_CLASSES = 50
@@ -37,59 +40,6 @@ PART = 2**22
 BYTE, CELL, ROW = 4, 24, 500
 
 
-@dataclass(frozen=True)
-class Table:
-    """Features and labels of one data set, checked.
-
-    Parameters
-    ----------
-    name : str
-        File name, or the name of the embedded data set.
-    target : str
-        Name of the column with the labels.
-    frame : pandas.DataFrame of shape (n, p)
-        Features: numeric columns, and text columns whose values are strings or missing.
-    labels : ndarray of shape (n,)
-        Class of each row, integers or strings.
-    notes : tuple of str
-        What the user should know about the way the columns were read.
-    """
-
-    name: str
-    target: str
-    frame: pd.DataFrame
-    labels: np.ndarray
-    notes: tuple[str, ...] = ()
-
-
-def needs(module: str) -> Any:
-    """Import an optional dependency of the command.
-
-    Parameters
-    ----------
-    module : str
-        Name of the module.
-
-    Returns
-    -------
-    module
-        The module, loaded.
-
-    Raises
-    ------
-    InputError
-        If it is not installed; the message says how to install it.
-    """
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as err:
-        if err.name != module:
-            raise
-        raise InputError(f"this command needs {module}: run pip install 'bayes-svm[report]'") from None
-
-
 def breast_cancer_table() -> Table:
     """Return scikit-learn's embedded breast cancer data (Wisconsin, 569 tumours, 30 measurements)."""
     needs("pandas")
@@ -97,7 +47,14 @@ def breast_cancer_table() -> Table:
 
     data = load_breast_cancer(as_frame=True)
     labels = np.asarray(data.target_names, dtype=str)[data.target.to_numpy()]
-    return Table("breast cancer (Wisconsin, embedded in scikit-learn)", "diagnosis", data.data, labels)
+    return Table(
+        "breast cancer (Wisconsin, embedded in scikit-learn)",
+        "diagnosis",
+        data.data,
+        labels,
+        identifiers=np.arange(1, len(labels) + 1),
+        columns=tuple(Column(name, "number") for name in data.data.columns),
+    )
 
 
 def read_table(path: str | Path, target: str, *, impute: bool = False) -> Table:
@@ -125,60 +82,24 @@ def read_table(path: str | Path, target: str, *, impute: bool = False) -> Table:
     """
     needs("pandas")
     path = Path(path)
-    frame = _parse(_raw(path), path.name)
+    raw = _raw(path)
+    frame = _parse(raw, path.name)
     if target not in frame.columns:
         raise InputError(_no_such_column(target, list(frame.columns), path.name))
     labels = _labels(frame[target], target)
     frame, notes = _features(frame.drop(columns=target), target, impute)
     # A file name may contain bytes that are not UTF-8, which the report is.
     name = path.name.encode("utf-8", "replace").decode("utf-8")
-    return Table(name, target, frame, labels, tuple(notes))
-
-
-def feature_transformer(frame: pd.DataFrame, *, impute: bool = False) -> Any:
-    """Return an unfitted ColumnTransformer that turns a frame into a dense matrix of floats.
-
-    Numeric columns are standardised, and the others are one-hot encoded.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The columns.
-    impute : bool
-        Whether to fill missing values in first: with the median of a numeric column, and with the most
-        frequent value of any other.
-
-    Returns
-    -------
-    ColumnTransformer
-        The transformer.
-
-    Raises
-    ------
-    MemoryError
-        If the matrix does not fit into memory.
-    """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    numeric = _numeric_columns(frame)
-    categorical = [name for name in frame.columns if name not in set(numeric)]
-    width = len(numeric) + sum(frame[name].nunique() for name in categorical)
-    require_bytes(
-        # The columns of numbers and of texts, and the matrix of both.
-        16 * len(frame) * width,
-        f"A table of {len(frame):,} rows and {width:,} columns, one for each value of a column of text,",
-        "Remove columns of names or identifiers, or rows.",
-    )
-    scale = [("scale", StandardScaler())]
-    encode = [("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False))]
-    if impute:
-        scale.insert(0, ("impute", SimpleImputer(strategy="median")))
-        encode.insert(0, ("impute", SimpleImputer(strategy="most_frequent")))
-    return ColumnTransformer(
-        [("numeric", Pipeline(scale), numeric), ("categorical", Pipeline(encode), categorical)]
+    numeric = set(numeric_columns(frame))
+    return Table(
+        name,
+        target,
+        frame,
+        labels,
+        tuple(notes),
+        identifiers=np.arange(1, len(labels) + 1),
+        fingerprint=hashlib.sha256(raw).hexdigest(),
+        columns=tuple(Column(one, "number" if one in numeric else "text") for one in frame.columns),
     )
 
 
@@ -323,7 +244,7 @@ def _features(frame: pd.DataFrame, target: str, impute: bool) -> tuple[pd.DataFr
     notes: list[str] = []
     if frame.shape[1] == 0:
         raise InputError(f"the file has no column besides the target {_short(target)}; add feature columns")
-    numeric = _numeric_columns(frame)
+    numeric = numeric_columns(frame)
     huge = {name: int((np.abs(frame[name].to_numpy(dtype=float)) > HUGE).sum()) for name in numeric}
     if any(huge.values()):
         raise InputError(
@@ -353,7 +274,7 @@ def _features(frame: pd.DataFrame, target: str, impute: bool) -> tuple[pd.DataFr
 def _text_as_strings(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Turn every value of a non-numeric column into a string or NaN; the encoder refuses mixed types."""
     frame = frame.copy()
-    numeric = set(_numeric_columns(frame))
+    numeric = set(numeric_columns(frame))
     for name in [column for column in frame.columns if column not in numeric]:
         known = frame[name].notna().to_numpy()
         values = np.full(len(frame), np.nan, dtype=object)
@@ -366,17 +287,6 @@ def _text_as_strings(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
                 "identifier, remove it; if it is a number, look for stray characters in it."
             )
     return frame
-
-
-def _numeric_columns(frame: pd.DataFrame) -> list[str]:
-    import pandas as pd
-
-    types = pd.api.types
-    return [
-        name
-        for name in frame.columns
-        if types.is_numeric_dtype(frame[name]) and not types.is_bool_dtype(frame[name])
-    ]
 
 
 def _short(name: object, limit: int = 60) -> str:
