@@ -95,7 +95,7 @@ def commands_tell(path: Path) -> dict[str, float]:
         wrong = [row["predicted"] != row["label"] for row in csv.DictReader(file)]
     return {
         "report, JSON": report["performance"]["error"]["value"],
-        "report, page": float(shown.split("wrong on a row it has not seen<b>")[1].split("\xa0")[0]) / 100,
+        "report, page": float(re.findall(r'"figure-number">([0-9.]+)', shown)[0]) / 100,
         "loo, printed": float(re.findall(r"error ([0-9.]+[0-9])", printed.getvalue())[0]),
         "loo, rows": float(np.mean(wrong)),
     }
