@@ -196,7 +196,7 @@ def _loo(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace) -> int:
     """Run `bayes-svm report`. Mistakes that can be found without the fit are reported before it."""
-    from . import render
+    from . import render, terminal
     from .tables import reading
 
     if (arguments.data is None) != (arguments.target is None):
@@ -228,7 +228,7 @@ def _report(arguments: argparse.Namespace) -> int:
         output.write_text(page, encoding="utf-8")
     except OSError as err:
         raise _not_written(output, err.strerror) from None
-    _say(render.to_text(report) + f"Written: {output}\n", sys.stdout)
+    _say(terminal.to_text(report) + f"Written: {output}\n", sys.stdout)
     return 0
 
 

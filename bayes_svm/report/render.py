@@ -10,9 +10,9 @@ from importlib import resources
 from typing import Any
 
 from . import charts, formats
-from .optional import needs
 from .keys import KEYS, as_data
 from .measures import ThresholdPoints
+from .optional import needs
 from .record import Report
 from .words import told, words_of
 
