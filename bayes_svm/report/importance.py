@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["ColumnImportance", "Importance", "Shuffled", "importance_of"]
 
 # Number of rows whose left-out predictions are made again.
-ROWS = 500
+ROWS = 300
 # A column is shuffled this many times at least, and at most.
-FEWEST, MOST = 3, 10
+FEWEST, MOST = 3, 5
 # Number of kernel values that are computed, about: a few seconds' worth.
-BUDGET = 1.5e8
+BUDGET = 7e8
 # With more rows, the machines without each of some rows take too much memory.
 MOST_ROWS = 6000
 # Where the values that are shuffled come from: with the same data, the result is the same.
