@@ -169,6 +169,7 @@ def _loo(arguments: argparse.Namespace) -> int:
     """Run `bayes-svm loo`. Mistakes that can be found without the fit are reported before it."""
     from .loo_table import check_partial, complete_of, partial_of, write_loo
     from .tables import reading
+    from .tables.options import Options
 
     output = Path(arguments.output)
     for path in (output, partial_of(output), complete_of(output)):
@@ -181,7 +182,7 @@ def _loo(arguments: argparse.Namespace) -> int:
     try:
         with shown(sys.stderr.isatty()):
             with step("reading the table"):
-                table = reading.read_table(arguments.data, arguments.target, impute=arguments.impute)
+                table = reading.read_table(arguments.data, arguments.target, Options(impute=arguments.impute))
             summary = write_loo(table, settings, output, version=_version(), n_jobs=arguments.n_jobs)
     except KeyboardInterrupt:
         if not partial_of(output).exists():
@@ -198,6 +199,7 @@ def _report(arguments: argparse.Namespace) -> int:
     """Run `bayes-svm report`. Mistakes that can be found without the fit are reported before it."""
     from . import render, terminal
     from .tables import reading
+    from .tables.options import Options
 
     if (arguments.data is None) != (arguments.target is None):
         raise InputError("give both a CSV file and --target COL, or neither to use the breast cancer data")
@@ -211,7 +213,7 @@ def _report(arguments: argparse.Namespace) -> int:
             if arguments.data is None:
                 table = reading.breast_cancer_table()
             else:
-                table = reading.read_table(arguments.data, arguments.target, impute=arguments.impute)
+                table = reading.read_table(arguments.data, arguments.target, Options(impute=arguments.impute))
         from .aims import Aims
         from .content import make_report
         from .model import fit_table

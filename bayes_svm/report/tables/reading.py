@@ -1,14 +1,8 @@
-"""Reading a table from the user, and checking its file, target column and features."""
+"""Reading a table from the user, and deciding what each of its columns is."""
 
 from __future__ import annotations
 
-import difflib
-import gzip
-import hashlib
-import io
-import warnings
-import zlib
-from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,28 +10,29 @@ import numpy as np
 
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.optional import needs
-from bayes_svm.report.text import one_line, shortened
-from bayes_svm.utils.memory import ALWAYS_THERE, available_bytes
 
-from .features import numeric_columns
+from .findings import Finding, change_of, done_of, notes_of
+from .labels import labels_of, positive_of
+from .leaks import leak_of, worth_knowing
+from .names import counted, resolved, short, unknown_column
+from .numerals import only_in_thousands, possible_decimals
+from .options import Options
+from .parsing import parsed
+from .source import Source, read_source
 from .table import Column, Table
+from .values import Values, read_values
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["breast_cancer_table", "read_table"]
+__all__ = ["breast_cancer_table", "decimal_of", "read_table"]
 
-# Largest number of classes. One SVM is trained per class, and nobody reads a page with more of them.
-MAX_CLASSES = 50
+# The user says nothing about the table.
+AS_IT_IS = Options()
 # Largest number in a column. The squares of much larger ones overflow, and so does the variance.
 HUGE = 1e150
-# A text column with more distinct values than this is more often an identifier than a category.
-MANY_CATEGORIES = 50
-# A file is read in parts of so many bytes.
-PART = 2**22
-# Memory that a table takes at least, in bytes: for each byte of its text, while that is read; for each of
-# its cells, in the table and in the features; and for each row, of which a fit has some dozens of numbers.
-BYTE, CELL, ROW = 4, 24, 500
+# Number of different texts of a column that are looked at for decimal marks.
+N_LOOKED_AT = 1000
 
 
 def breast_cancer_table() -> Table:
@@ -57,23 +52,32 @@ def breast_cancer_table() -> Table:
     )
 
 
-def read_table(path: str | Path, target: str, *, impute: bool = False) -> Table:
-    """Read a CSV file (plain or gzip; UTF-8; comma; with a header) and check it.
+@dataclass(frozen=True)
+class _Roles:
+    """The columns that are no features, and why a column is none."""
+
+    target: str
+    special: dict[str, str]
+    dropped: dict[str, str]
+    kept: frozenset[str]
+
+
+def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Table:
+    """Read a table and check it.
 
     Parameters
     ----------
     path : str or Path
-        The file.
+        A CSV, parquet or Excel file, perhaps packed by gzip; "-" for standard input.
     target : str
-        Name of the column with the labels. All other columns are features.
-    impute : bool
-        Whether missing feature values are accepted, for `feature_transformer` to fill in. Columns
-        without any value are then left out, with a note.
+        Name of the column with the labels.
+    options : Options
+        What the user said about the table.
 
     Returns
     -------
     Table
-        The features and labels.
+        The features and labels, with notes on everything that was decided.
 
     Raises
     ------
@@ -81,225 +85,237 @@ def read_table(path: str | Path, target: str, *, impute: bool = False) -> Table:
         If anything is wrong with the file or its columns; the message says what to do.
     """
     needs("pandas")
-    path = Path(path)
-    raw = _raw(path)
-    frame = _parse(raw, path.name)
-    if target not in frame.columns:
-        raise InputError(_no_such_column(target, list(frame.columns), path.name))
-    labels = _labels(frame[target], target)
-    frame, notes = _features(frame.drop(columns=target), target, impute)
-    # A file name may contain bytes that are not UTF-8, which the report is.
-    name = path.name.encode("utf-8", "replace").decode("utf-8")
-    numeric = set(numeric_columns(frame))
+    source = read_source(path)
+    as_text = [name for name in (target, options.id, options.groups) if name is not None]
+    frame, notes = parsed(source, [*as_text, *options.only], as_text, options)
+    roles = _roles(frame, target, options, source.name)
+    labels, findings = labels_of(frame[target], kept=target in roles.kept, missing=options.missing)
+    decimal = decimal_of(source, frame.drop(columns=[target, *roles.special]), options)
+    weights = _weights(frame, options, decimal)
+    if weights is not None and not weights.all():
+        notes.append(f"Rows of weight 0 left out: {int((weights == 0).sum())}.")
+        frame, labels, weights = frame[weights > 0], labels[weights > 0], weights[weights > 0]
+        labels_of(frame[target], kept=target in roles.kept, missing=options.missing)
+    read, found = _features(frame, labels, roles, decimal, options)
+    columns = _columns(frame, read, found, roles)
+    features = {one.name: read[one.name].values for one in columns if one.kind != "left out"}
+    notes += notes_of([*findings, *(one for name in frame.columns for one in found.get(name, []))])
+    notes += _check(features, target, options.impute)
     return Table(
-        name,
-        target,
-        frame,
-        labels,
-        tuple(notes),
-        identifiers=np.arange(1, len(labels) + 1),
-        fingerprint=hashlib.sha256(raw).hexdigest(),
-        columns=tuple(Column(one, "number" if one in numeric else "text") for one in frame.columns),
+        name=source.name,
+        target=target,
+        frame=_frame(features),
+        labels=labels,
+        notes=tuple(notes),
+        identifiers=np.arange(1, len(labels) + 1) if options.id is None else _verbatim(frame[options.id]),
+        groups=_groups(frame, options),
+        weights=weights,
+        positive=positive_of(options.positive, labels, target),
+        fingerprint=source.fingerprint,
+        columns=tuple(columns),
     )
 
 
-def _raw(path: Path) -> bytes:
-    """Return the file's content, checked. A gzip file, which its first two bytes show, is unpacked."""
-    try:
-        with path.open("rb") as file:
-            packed = file.peek(2)[:2] == b"\x1f\x8b"
-            raw = _read(gzip.GzipFile(fileobj=file) if packed else file, path.name)
-    except FileNotFoundError:
-        raise InputError(f"no such file: {str(path)!r}; check the path") from None
-    except IsADirectoryError:
-        raise InputError(f"{str(path)!r} is a directory; give a CSV file") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise InputError(f"{path.name!r} is a damaged gzip file; compress the CSV again") from None
-    except InputError:
-        raise
-    except (OSError, ValueError) as err:
-        raise InputError(f"cannot read {str(path)!r}: {getattr(err, 'strerror', None) or err}") from None
-    if b"\0" in raw:
-        raise InputError(f"{path.name!r} contains binary data and is not a CSV file; export it as UTF-8 CSV")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as err:
-        line = raw.count(b"\n", 0, err.start) + 1
-        raise InputError(
-            f"{path.name!r} is not UTF-8 (the first invalid byte is in line {line}); save it as a UTF-8 CSV"
-        ) from None
-    if not text or text.isspace():
-        raise InputError(f"{path.name!r} is empty; give a CSV file with a header and rows")
-    return raw
+def decimal_of(source: Source, frame: pd.DataFrame, options: Options) -> str | None:
+    """The decimal mark of all columns, if the columns in which it is clear agree on one.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    frame : pandas.DataFrame
+        The columns as they were parsed.
+    options : Options
+        What the user said.
+
+    Returns
+    -------
+    {".", ","} or None
+        The mark; None if it is not clear, or if columns differ.
+
+    Raises
+    ------
+    InputError
+        If points may separate thousands.
+    """
+    if options.decimal is not None:
+        return options.decimal
+    marks, unclear = _marks(frame)
+    if "," in marks and "." not in marks and unclear:
+        again, _ = parsed(source, unclear, unclear, options)
+        for name in unclear:
+            texts = again[name].dropna().tolist()
+            if only_in_thousands(texts):
+                raise InputError(
+                    f"column {short(name)} has numbers such as {short(texts[0])}, in a table with decimal "
+                    "commas: say what the point means with --decimal , or --decimal ."
+                )
+        marks.add(".")
+    elif unclear:
+        marks.add(".")
+    return marks.pop() if len(marks) == 1 else None
 
 
-def _read(file: io.BufferedIOBase, name: str) -> bytes:
-    """Read a stream, unless a table of its size does not fit into memory: it may unpack to anything."""
-    available, needed, rows = available_bytes(), 0, 0
-    limit = None if available is None else max(available, ALWAYS_THERE)
-    parts: list[bytes] = []
-    while part := file.read(PART):
-        parts.append(part)
-        lines = part.count(b"\n")
-        needed += BYTE * len(part) + CELL * (part.count(b",") + lines) + ROW * lines
-        rows += lines
-        if limit is not None and needed > limit:
-            fit = rows * limit // needed
-            raise InputError(
-                f"{name!r} is too large for the {limit / 2**30:.1f} GiB of memory that are free, of which it "
-                f"needs more than {needed // max(rows, 1):,} bytes for each row: "
-                + (f"give a sample of at most {fit:,} rows" if fit else "give fewer columns")
-            )
-    return b"".join(parts)
-
-
-def _parse(raw: bytes, name: str) -> pd.DataFrame:
-    """Parse CSV text. No row may have more cells than the header, and no two columns the same name."""
+def _marks(frame: pd.DataFrame) -> tuple[set[str], list[str]]:
+    """Decimal marks that are clear, and columns of numbers whose points could separate thousands."""
     import pandas as pd
 
-    try:
-        first = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
-        header = pd.read_csv(io.BytesIO(raw), encoding="utf-8-sig", **first).iloc[0]
-        with warnings.catch_warnings():
-            # A column of mixed types is turned into text later.
-            warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-            # Without index_col=False, rows longer than the header would silently shift the columns.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(io.BytesIO(raw), encoding="utf-8-sig", index_col=False)
-    except pd.errors.ParserWarning:
-        raise InputError(f"{name!r} has rows with more cells than its header; fix the header line") from None
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as err:
-        raise InputError(f"{name!r} is not a readable CSV file: {_parser_advice(str(err))}") from None
-    twice = [cell for cell, count in Counter(header).items() if count > 1 and cell.strip()]
-    if twice:
-        raise InputError(f"{name!r} has more than one column named {_listed(twice)}; give each its own name")
-    if frame.empty:
-        raise InputError(f"{name!r} has a header but no rows; add rows of data")
-    return frame
+    marks: set[str] = set()
+    unclear = []
+    for name in frame.columns:
+        column = frame[name]
+        if pd.api.types.is_float_dtype(column):
+            values = column.to_numpy(dtype=float)
+            parts = values[np.isfinite(values) & (values != np.round(values))]
+            if parts.size and np.all((parts == np.round(parts, 3)) & (np.abs(parts) < 1000.0)):
+                unclear.append(name)
+            elif parts.size:
+                marks.add(".")
+        elif not pd.api.types.is_numeric_dtype(column):
+            for text in column.dropna().unique()[:N_LOOKED_AT]:
+                possible = possible_decimals([str(text).strip()])
+                marks.update(possible if len(possible) == 1 else ())
+    return marks, unclear
 
 
-def _parser_advice(reason: str) -> str:
-    reason = one_line(reason.replace("Error tokenizing data. C error:", ""))
-    if "EOF inside string" in reason:
-        return f"a quotation mark is not closed ({reason}); close it"
-    return f"{reason}; check its commas and quotation marks"
+def _roles(frame: pd.DataFrame, target: str, options: Options, name: str) -> _Roles:
+    """What the user said about columns, checked."""
+    columns = list(frame.columns)
+    if target not in columns:
+        raise unknown_column(target, columns, "--target", name)
+    special: dict[str, str] = {}
+    for one, option, topic in (
+        (options.id, "--id", "names rows"),
+        (options.groups, "--groups", "groups rows"),
+        (options.weights, "--weights", "weighs rows"),
+    ):
+        if one is None:
+            continue
+        if one not in columns:
+            raise unknown_column(one, columns, option, name)
+        if one == target:
+            raise InputError(f"{option} {short(one)} is the target itself; give another column")
+        special.setdefault(one, topic)
+    drop, only, keep = (
+        resolved(given, columns, option, name)
+        for given, option in ((options.drop, "--drop"), (options.only, "--only"), (options.keep, "--keep"))
+    )
+    for option, given in (("--drop", drop), ("--only", only)):
+        if target in given:
+            raise InputError(f"{option} names the target {short(target)}; leave it out there")
+    dropped = dict.fromkeys(drop, "dropped")
+    if only:
+        dropped.update({one: "not chosen" for one in columns if one not in only and one not in dropped})
+    return _Roles(target, special, dropped, frozenset(keep))
 
 
-def _no_such_column(target: str, columns: list[str], name: str) -> str:
-    if len(columns) == 1 and any(mark in columns[0] for mark in ";\t|"):
-        mark = next(mark for mark in ";\t|" if mark in columns[0])
-        return f"{name!r} is separated by {mark!r}, not by commas; save it as a comma-separated CSV"
-    close = difflib.get_close_matches(target, columns, n=3)
-    shown = close + [column for column in columns if column not in close]
-    return f"{name!r} has no column {_short(target)}; choose --target from its columns: {_listed(shown)}"
+def _features(
+    frame: pd.DataFrame, labels: np.ndarray, roles: _Roles, decimal: str | None, options: Options
+) -> tuple[dict[str, Values], dict[str, list[Finding]]]:
+    """The values of every column that may be a feature, and what was found in every column."""
+    y = np.unique(labels, return_inverse=True)[1]
+    read: dict[str, Values] = {}
+    found: dict[str, list[Finding]] = {}
+    for name in frame.columns:
+        topic = roles.special.get(name) or roles.dropped.get(name)
+        if name == roles.target or topic:
+            found[name] = [Finding(name, topic)] if topic else []
+            continue
+        kept = name in roles.kept
+        values = read_values(frame[name], decimal=decimal, kept=kept, missing=options.missing)
+        leak = None if values.kind == "left out" else leak_of(values.values, name, y)
+        if leak is not None and not (kept and leak != "empty"):
+            about = worth_knowing(values.values, name, y, left_out=True)
+            read[name] = replace(values, kind="left out")
+            found[name] = [Finding(name, leak), *about]
+        else:
+            left_out = values.kind == "left out" or kept
+            read[name] = values
+            found[name] = values.findings + worth_knowing(values.values, name, y, left_out)
+    return read, found
 
 
-def _labels(column: pd.Series, target: str) -> np.ndarray:
-    """Return the labels as integers or strings; raise InputError if they are not classes."""
+def _columns(
+    frame: pd.DataFrame, read: dict[str, Values], found: dict[str, list[Finding]], roles: _Roles
+) -> list[Column]:
+    """A record for each column but the target."""
+    return [
+        Column(
+            name=name,
+            kind=read[name].kind if name in read else "left out",
+            done=done_of(found[name]),
+            change=change_of(found[name]),
+            date=read[name].date if name in read else "",
+        )
+        for name in frame.columns
+        if name != roles.target
+    ]
+
+
+def _frame(features: dict[str, np.ndarray]) -> pd.DataFrame:
     import pandas as pd
 
-    missing = np.flatnonzero(column.isna().to_numpy())
-    if missing.size:
-        rows = ", ".join(str(row + 1) for row in missing[:5]) + (", ..." if missing.size > 5 else "")
-        raise InputError(
-            f"the target {_short(target)} is missing in {missing.size} of {len(column)} rows "
-            f"(data rows {rows}); fill in those labels or remove the rows"
-        )
-    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
-        labels = column.astype(str).to_numpy(dtype=str)
-    else:
-        values = column.to_numpy(dtype=float)
-        if not (np.isfinite(values).all() and (values == np.round(values)).all()):
-            raise InputError(
-                f"the target {_short(target)} is continuous; choose a --target column with classes"
-            )
-        labels = column.to_numpy()
-        labels = labels if labels.dtype.kind in "iu" else values.astype(np.int64)
-    _check_classes(labels, target)
-    return labels
+    return pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in features.items()})
 
 
-def _check_classes(labels: np.ndarray, target: str) -> None:
-    classes, counts = np.unique(labels, return_counts=True)
-    if len(classes) == 1:
-        only = _short(classes[0])
+def _check(features: dict[str, np.ndarray], target: str, impute: bool) -> list[str]:
+    """Refuse features that cannot be learned from; return a note on values to be filled in."""
+    if not features:
         raise InputError(
-            f"the target {_short(target)} has one class only ({only}); give rows of two or more classes"
+            f"no column besides the target {short(target)} is left to learn from; add feature columns, or "
+            "take one in with --keep"
         )
-    if len(classes) > MAX_CLASSES:
-        raise InputError(
-            f"the target {_short(target)} has {len(classes)} different values in {len(labels)} rows, more "
-            f"than the {MAX_CLASSES} classes a table may have; choose a --target with classes, or group them"
-        )
-    if counts.min() == 1:
-        single = [str(label) for label in classes[counts == 1]]
-        raise InputError(
-            f"the target {_short(target)} has classes with one row only: {_listed(single)}; leave-one-out "
-            "needs two or more rows of each class, so add rows or remove these"
-        )
-
-
-def _features(frame: pd.DataFrame, target: str, impute: bool) -> tuple[pd.DataFrame, list[str]]:
-    """Check the feature columns; return them with text as strings, and notes on what was changed."""
-    notes: list[str] = []
-    if frame.shape[1] == 0:
-        raise InputError(f"the file has no column besides the target {_short(target)}; add feature columns")
-    numeric = numeric_columns(frame)
-    huge = {name: int((np.abs(frame[name].to_numpy(dtype=float)) > HUGE).sum()) for name in numeric}
+    huge = {
+        name: int((np.abs(values) > HUGE).sum())
+        for name, values in features.items()
+        if values.dtype != object
+    }
     if any(huge.values()):
         raise InputError(
-            f"numbers that are infinite or beyond {HUGE:g} in {_counted(huge)}; replace them, or remove the "
+            f"numbers that are infinite or beyond {HUGE:g} in {counted(huge)}; replace them, or remove the "
             "rows"
         )
-    missing = {name: int(frame[name].isna().sum()) for name in frame.columns}
-    if any(missing.values()) and not impute:
+    missing = {name: _n_missing(values) for name, values in features.items()}
+    if not any(missing.values()):
+        return []
+    if not impute:
         raise InputError(
-            f"missing values in {_counted(missing)}; fill them in, remove them, or add --impute "
+            f"missing values in {counted(missing)}; fill them in, remove them, or add --impute "
             "(median / most frequent value)"
         )
-    empty = [name for name, count in missing.items() if count == len(frame)]
-    if empty:
-        notes.append(f"Left out, because all their values are missing: {_listed(empty, 10)}.")
-        frame = frame.drop(columns=empty)
-        if frame.shape[1] == 0:
-            raise InputError("all feature columns are empty; add feature columns with values")
-    if any(missing.values()):
-        filled = sum(count for name, count in missing.items() if name not in empty)
-        notes.append(
-            f"Missing values filled in with the median or most frequent value of their column: {filled}."
+    filled = sum(missing.values())
+    return [f"Missing values filled in with the median or most frequent value of their column: {filled}."]
+
+
+def _n_missing(values: np.ndarray) -> int:
+    return int((values != values).sum())
+
+
+def _weights(frame: pd.DataFrame, options: Options, decimal: str | None) -> np.ndarray | None:
+    if options.weights is None:
+        return None
+    read = read_values(frame[options.weights], decimal=decimal, kept=True, missing=options.missing)
+    wrong = read.kind != "number" or not np.all(np.isfinite(read.values) & (read.values >= 0))
+    if wrong or not read.values.any():
+        raise InputError(
+            f"the weights in {short(options.weights)} are not all numbers of at least 0, or all are 0; "
+            "correct them"
         )
-    return _text_as_strings(frame, notes), notes
+    return read.values
 
 
-def _text_as_strings(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Turn every value of a non-numeric column into a string or NaN; the encoder refuses mixed types."""
-    frame = frame.copy()
-    numeric = set(numeric_columns(frame))
-    for name in [column for column in frame.columns if column not in numeric]:
-        known = frame[name].notna().to_numpy()
-        values = np.full(len(frame), np.nan, dtype=object)
-        values[known] = [str(value) for value in frame[name].to_numpy(dtype=object)[known]]
-        frame[name] = values
-        different = len(set(values[known]))
-        if different > MANY_CATEGORIES:
-            notes.append(
-                f"Column {_short(name)} was read as text with {different} different values: if it is an "
-                "identifier, remove it; if it is a number, look for stray characters in it."
-            )
-    return frame
+def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:
+    if options.groups is None:
+        return None
+    groups = _verbatim(frame[options.groups])
+    if empty := int((groups == "").sum()):
+        raise InputError(
+            f"the group {short(options.groups)} is missing in {empty} of {len(groups)} rows; fill it in"
+        )
+    return groups
 
 
-def _short(name: object, limit: int = 60) -> str:
-    return repr(shortened(str(name), limit))
-
-
-def _listed(names: list[str], limit: int = 5) -> str:
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(_short(name) for name in names[:limit]) + more
-
-
-def _counted(counts: dict[str, int], limit: int = 5) -> str:
-    """Return "'a' (3), 'b' (1)" for the columns with a count above zero."""
-    found = [f"{_short(name)} ({count})" for name, count in counts.items() if count]
-    more = f" and {len(found) - limit} more columns" if len(found) > limit else ""
-    return ", ".join(found[:limit]) + more
+def _verbatim(column: pd.Series) -> np.ndarray:
+    """Values as they are written, without blanks around them."""
+    texts = ["" if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
+    return np.array([text.strip() for text in texts])

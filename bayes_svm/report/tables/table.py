@@ -27,12 +27,15 @@ class Column:
         What was done with its values, in words; the empty string if they were read as they are.
     change : str
         How to have it done differently, in words; the empty string if nothing was done.
+    date : str
+        Format of its dates, which are read as days; the empty string if it has none.
     """
 
     name: str
     kind: str
     done: str = ""
     change: str = ""
+    date: str = ""
 
 
 @dataclass(frozen=True)
