@@ -15,11 +15,12 @@ from bayes_svm.conformal.venn_abers import left_out_intervals
 from bayes_svm.metrics.confusion import Confusion
 from bayes_svm.utils.progress import step
 
-from . import measures
+from . import measures, neighbours
 from .aims import check_aims, decision_for, rejection_for
 from .importance import MOST_ROWS, Importance, Shuffled, importance_of
 from .members import members_of, mixture_of, model_record
 from .model import FittedTable
+from .neighbours import neighbours_of
 from .performance import papers, performance
 from .record import Made, Report, Source
 from .refusals import as_notes, memory_advice
@@ -128,6 +129,7 @@ def _confusion(y: np.ndarray, predicted: np.ndarray, n_classes: int) -> tuple[tu
 
 def _surprising(fitted: FittedTable, names: list[str], y: np.ndarray) -> tuple[Surprise, ...]:
     table, values = fitted.table, np.asarray(fitted.left_out_decision_values)
+    identifiers, few = _identifiers(table), len(y) <= neighbours.MOST_ROWS
     return surprising_rows(
         table.frame,
         names,
@@ -135,7 +137,8 @@ def _surprising(fitted: FittedTable, names: list[str], y: np.ndarray) -> tuple[S
         np.asarray(fitted.left_out_proba),
         np.asarray(fitted.predicted),
         lambda rows: left_out_intervals(values, y, rows),
-        _identifiers(table),
+        lambda row: neighbours_of(fitted.heaviest, fitted.features, row, identifiers) if few else None,
+        identifiers,
     )
 
 

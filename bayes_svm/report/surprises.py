@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .neighbours import Neighbours
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -102,6 +104,8 @@ class Surprise:
         Its values, those that tell most against the label first; of a wide table only these.
     n_left_out : int
         Number of columns that are not among the cells.
+    neighbours : Neighbours or None
+        The training rows that the prediction rests on; None if there are too many rows to find out.
     """
 
     row: int
@@ -114,6 +118,7 @@ class Surprise:
     other: str
     cells: tuple[Cell, ...]
     n_left_out: int
+    neighbours: Neighbours | None = None
 
 
 def surprising_rows(
@@ -123,6 +128,7 @@ def surprising_rows(
     probability: np.ndarray,
     predicted: np.ndarray,
     intervals: Any,
+    neighbours: Any,
     identifiers: np.ndarray | None = None,
 ) -> tuple[Surprise, ...]:
     """Find the rows whose own labels are least probable.
@@ -141,6 +147,8 @@ def surprising_rows(
         Number of each row's predicted class.
     intervals : callable
         Takes numbers of rows, and returns lower and upper ends of the probability of their labels.
+    neighbours : callable
+        Takes the number of a row, and returns what its prediction rests on.
     identifiers : ndarray of shape (n,), optional
         Name of each row.
 
@@ -170,6 +178,7 @@ def surprising_rows(
                 other=names[other],
                 cells=cells[:MOST_CELLS],
                 n_left_out=max(0, len(cells) - MOST_CELLS),
+                neighbours=neighbours(int(row)),
             )
         )
     return tuple(found)

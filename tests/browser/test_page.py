@@ -169,19 +169,31 @@ def test_nothing_scrolls_sideways(browser, page, width):
     assert browser.run("return document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_axe_has_no_serious_findings(browser, page, axe, width, dark):
-    browser.open(page[0], width=width, dark=dark)
-    browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+def findings(browser, axe):
+    """What axe-core finds serious or critical, with the first place."""
     browser.run(axe + "; window.axe = axe")
     found = browser.driver.execute_async_script(
         "const done = arguments[0]; axe.run().then((found) => done(found.violations))"
     )
-    grave = [
-        (one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")
-    ]
-    assert grave == []
+    grave = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [(one["id"], one["nodes"][0]["html"]) for one in grave]
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "dark"),
+    [("two", 1280, False), ("two", 390, True), ("three", 1280, True), ("three", 390, False)],
+)
+def test_axe_has_no_serious_findings(browser, axe, request, name, width, dark):
+    path, _ = request.getfixturevalue(name)
+    browser.open(path, width=width, dark=dark)
+    browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert findings(browser, axe) == []
+
+
+def test_axe_finds_a_barrier_that_is_put_there(browser, axe, two):
+    browser.open(two[0])
+    browser.run("document.querySelector('h2').style.color = '#eee'; document.documentElement.lang = ''")
+    assert {"color-contrast", "html-has-lang"} <= {name for name, _ in findings(browser, axe)}
 
 
 def test_headings_and_landmarks(browser, page):

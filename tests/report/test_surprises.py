@@ -66,13 +66,20 @@ def test_the_rows_of_the_least_probable_labels():
     predicted = probability.argmax(axis=1)
     names = np.array([f"patient {k}" for k in range(40)])
     rows = surprising_rows(
-        frame, ["a", "b"], y, probability, predicted, lambda rows: np.full((len(rows), 2), 0.5), names
+        frame,
+        ["a", "b"],
+        y,
+        probability,
+        predicted,
+        lambda rows: np.full((len(rows), 2), 0.5),
+        lambda row: f"of {row}",
+        names,
     )
     assert [one.row for one in rows[:2]] == [1, 31]
     assert [one.probability for one in rows] == sorted(one.probability for one in rows)
     first = rows[0]
     assert (first.name, first.label, first.predicted, first.other) == ("patient 0", "a", "b", "b")
-    assert (first.predicted_probability, first.interval) == (0.95, (0.5, 0.5))
+    assert (first.predicted_probability, first.interval, first.neighbours) == (0.95, (0.5, 0.5), "of 0")
     # A row that is predicted rightly is compared with the next class.
     assert (rows[2].label, rows[2].predicted, rows[2].other) == ("a", "a", "b")
 
@@ -82,7 +89,9 @@ def test_a_wide_table_shows_some_columns_and_counts_the_others():
     frame = pd.DataFrame(random.normal(size=(20, 80)), columns=[f"c{k}" for k in range(80)])
     y = np.arange(20) % 2
     probability = np.full((20, 2), 0.5)
-    rows = surprising_rows(frame, ["a", "b"], y, probability, y, lambda rows: np.zeros((len(rows), 2)))
+    rows = surprising_rows(
+        frame, ["a", "b"], y, probability, y, lambda rows: np.zeros((len(rows), 2)), lambda row: None
+    )
     assert {len(one.cells) for one in rows} == {MOST_CELLS}
     assert {one.n_left_out for one in rows} == {80 - MOST_CELLS}
     assert rows[0].name is None
