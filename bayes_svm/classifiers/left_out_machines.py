@@ -131,8 +131,9 @@ def _expansions(
 ) -> tuple[Array, Array]:
     """Coefficients, shape (n_parts, n_points), and intercepts of the machines without some parts."""
     n_points = len(solution.problem.label)
-    # A decision value is linear in the kernel values, so those of unit vectors are the coefficients.
-    at = np.vstack([np.eye(n_points), np.zeros(n_points)])
+    # A decision value is linear in the kernel values: those of unit vectors give the coefficients, and the
+    # zero vector, which is last, gives the intercept.
+    at = np.eye(n_points + 1, n_points)
     found = np.empty((len(parts), n_points + 1))
     for some, _, values_at in iterate_parts(machine, solution, leaving, wanted, at, parts):
         here = np.isin(parts, some)

@@ -12,6 +12,7 @@ from sklearn.feature_selection import f_classif
 
 from bayes_svm.classifiers.left_out_machines import LeftOutMachines
 from bayes_svm.selection.mixture import pooled
+from bayes_svm.utils.progress import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,7 +160,7 @@ def importance_of(frame: pd.DataFrame, transformer: Any, shuffled: Shuffled, n_p
     random = np.random.default_rng(SEED)
     orders = [random.permutation(len(some)) for _ in range(times)]
     found = []
-    for name in tried:
+    for name in counted(tried, "columns"):
         lost, added = np.zeros(len(some)), np.zeros(len(some))
         for order in orders:
             other = features.copy()

@@ -60,8 +60,8 @@ KEYS = {
     "class and of the `other` class that it looks like; `own_share` and `other_share` say how usual the "
     "value is in each: the share of rows with a value at least as far out, or with the same text",
     "surprising.0.neighbours": "the training rows that speak most for (`supporting`) and against "
-    "(`opposing`) what the machine trained on all rows says of it: their part of the decision value, and the probability "
-    "without each; null with too many rows",
+    "(`opposing`) what the machine trained on all rows says of it: their part of the decision value, and "
+    "the probability without each; null with too many rows",
     "importance": "what left-out predictions lose if one column's values are shuffled among the rows: "
     "fall of the probability of the row's own class and rise of the error, each with its standard error "
     "over the rows; `n_skipped` columns, those whose means differ least between the classes, were not "

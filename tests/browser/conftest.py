@@ -1,73 +1,22 @@
 """A browser, and pages of reports to open in it."""
 
-import base64
 import os
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from _browser import MissingError, started
 from _data import THREE
-
-# No service of the browser's maker is asked for anything.
-OPTIONS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--window-size=1280,900",
-)  # fmt: skip
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-
-
-def _program(*names):
-    for name in names:
-        if path := shutil.which(name):
-            return path
-    pytest.skip(f"none of these programs is installed: {', '.join(names)}")
-
-
-class Browser:
-    """Opens a page with some width, colours and scripts, and asks it things."""
-
-    def __init__(self, driver):
-        self.driver = driver
-
-    def open(self, path, *, width=1280, dark=False, scripts=True, media=""):
-        command = self.driver.execute_cdp_cmd
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-        command("Emulation.setDeviceMetricsOverride", size)
-        colours = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        command("Emulation.setEmulatedMedia", {"media": media, "features": colours})
-        command("Emulation.setScriptExecutionDisabled", {"value": not scripts})
-        self.driver.get_log("browser")
-        self.driver.get(Path(path).as_uri())
-
-    def run(self, script, *arguments):
-        return self.driver.execute_script(script, *arguments)
-
-    def complaints(self):
-        return self.driver.get_log("browser")
-
-    def pdf(self):
-        found = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
-        return base64.b64decode(found["data"])
 
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
-    selenium = pytest.importorskip("selenium", reason="selenium is not installed: pip install selenium")
-    from selenium import webdriver
-
-    assert selenium.__version__
-    options = webdriver.ChromeOptions()
-    options.binary_location = _program(*NAMES)
-    for option in (*OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('browser')}"):
-        options.add_argument(option)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path=_program("chromedriver"))
-    driver = webdriver.Chrome(options=options, service=service)
-    yield Browser(driver)
-    driver.quit()
+    try:
+        with started(tmp_path_factory.mktemp("browser")) as found:
+            yield found
+    except MissingError as err:
+        pytest.skip(str(err))
 
 
 @pytest.fixture(scope="session")
