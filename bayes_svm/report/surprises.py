@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import numbers
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,8 +177,8 @@ def surprising_rows(
                 predicted=names[predicted[row]],
                 predicted_probability=float(probability[row, predicted[row]]),
                 other=names[other],
-                cells=cells[:MOST_CELLS],
-                n_left_out=max(0, len(cells) - MOST_CELLS),
+                cells=cells,
+                n_left_out=frame.shape[1] - len(cells),
                 neighbours=neighbours(int(row)),
             )
         )
@@ -201,60 +202,81 @@ def cells_of(frame: pd.DataFrame, y: np.ndarray, row: int, other: int) -> tuple[
     Returns
     -------
     tuple of Cell
-        One for each column, those that tell most against the row's class first.
+        The columns that tell most against the row's class, at most 60, in this order.
     """
-    import pandas as pd
-
     mine, theirs = y == y[row], y == other
     mine[row] = False
-    found, ratios = [], []
-    for name in frame.columns:
-        column = frame[name]
-        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-        compare = _numbers if numeric else _texts
-        value, (own, own_share), (typical, share) = compare(column, row, mine, theirs)
-        # One more row of each class, so that no share is 0.
-        ratios.append((share + 1 / (theirs.sum() + 1)) / (own_share + 1 / (mine.sum() + 1)))
-        found.append(Cell(str(name), value, own, typical, own_share, share, False))
-    order = np.argsort(-np.array(ratios), kind="stable")
-    reasons = {k for k in order[:N_REASONS] if ratios[k] >= RATIO}
-    return tuple(replace(found[k], reason=k in reasons) for k in order)
-
-
-def _numbers(column: pd.Series, row: int, *classes: np.ndarray) -> tuple[Any, ...]:
-    values = column.to_numpy(dtype=float, na_value=np.nan)
-    value = values[row]
-    return (None if np.isnan(value) else column.iloc[row], *(_place(value, values[rows]) for rows in classes))
-
-
-def _place(value: float, values: np.ndarray) -> tuple[Typical, float]:
-    """Quartiles of some numbers, and twice the share of them beyond a value, at most 1."""
-    missing = np.isnan(values)
-    known = values[~missing]
-    if np.isnan(value) or len(known) == 0:
-        share = float(missing.mean()) if np.isnan(value) and len(values) else 0.0
-    else:
-        share = min(1.0, 2.0 * min(float((known <= value).mean()), float((known >= value).mean())))
-    if len(known) == 0:
-        return Typical(), share
-    low, high = np.quantile(known, [0.25, 0.75])
-    return Typical(low=float(low), high=float(high)), share
-
-
-def _texts(column: pd.Series, row: int, *classes: np.ndarray) -> tuple[Any, ...]:
-    texts = np.array(
-        ["" if gone else str(one) for one, gone in zip(column, column.isna(), strict=True)], dtype=object
-    )
-    missing = column.isna().to_numpy()
+    own_share, other_share = (_shares(frame, row, rows) for rows in (mine, theirs))
+    # One more row of each class, so that no share is 0.
+    ratios = (other_share + 1 / (theirs.sum() + 1)) / (own_share + 1 / (mine.sum() + 1))
+    order = np.argsort(-ratios, kind="stable")[:MOST_CELLS]
     found = []
-    for rows in classes:
-        if not rows.any():
-            found.append((Typical(), 0.0))
-            continue
-        same = missing[rows] if missing[row] else (texts[rows] == texts[row]) & ~missing[rows]
-        values, counts = np.unique(texts[rows & ~missing].astype(str), return_counts=True)
-        typical = Typical()
-        if len(values):
-            typical = Typical(most=str(values[counts.argmax()]), share=float(counts.max() / rows.sum()))
-        found.append((typical, float(same.mean())))
-    return (None if missing[row] else str(column.iloc[row]), *found)
+    for place, k in enumerate(order):
+        column = frame.iloc[:, k]
+        value = column.iloc[row]
+        found.append(
+            Cell(
+                column=str(frame.columns[k]),
+                value=_shown(value),
+                own=_typical(column[mine]),
+                other=_typical(column[theirs]),
+                own_share=float(own_share[k]),
+                other_share=float(other_share[k]),
+                reason=bool(place < N_REASONS and ratios[k] >= RATIO),
+            )
+        )
+    return tuple(found)
+
+
+def _shown(value: Any) -> Any:
+    """A number or a text; None for a missing value."""
+    import pandas as pd
+
+    if pd.isna(value):
+        return None
+    return (
+        value if isinstance(value, numbers.Number) and not isinstance(value, bool | np.bool_) else str(value)
+    )
+
+
+def _is_numeric(column: pd.Series) -> bool:
+    import pandas as pd
+
+    return bool(pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column))
+
+
+def _shares(frame: pd.DataFrame, row: int, rows: np.ndarray) -> np.ndarray:
+    """How usual each value of a row is among some others.
+
+    For a number, this is twice the share of the known ones at or beyond it, at most 1; for a text the share
+    of the same text, and for a missing value that of missing ones.
+    """
+    shares = np.zeros(frame.shape[1])
+    n = int(rows.sum())
+    if n == 0:
+        return shares
+    numeric = np.array([_is_numeric(frame.iloc[:, k]) for k in range(frame.shape[1])], dtype=bool)
+    values = frame.loc[:, numeric].to_numpy(dtype=float, na_value=np.nan)
+    value, others = values[row], values[rows]
+    missing = np.isnan(others).sum(axis=0)
+    beyond = np.minimum((others <= value).sum(axis=0), (others >= value).sum(axis=0))
+    known = np.minimum(1.0, 2.0 * beyond / np.maximum(1, n - missing))
+    shares[numeric] = np.where(np.isnan(value), missing / n, known)
+    for k in np.flatnonzero(~numeric):
+        column = frame.iloc[:, k]
+        text, others_here = _shown(column.iloc[row]), column[rows]
+        same = others_here.isna() if text is None else others_here.astype(str) == text
+        shares[k] = float(same.mean())
+    return shares
+
+
+def _typical(column: pd.Series) -> Typical:
+    """Quartiles of the known numbers, or the most frequent known text; the first of several."""
+    known = column.dropna()
+    if len(known) == 0:
+        return Typical()
+    if _is_numeric(column):
+        low, high = np.quantile(known.to_numpy(dtype=float), [0.25, 0.75])
+        return Typical(low=float(low), high=float(high))
+    texts, counts = np.unique(known.astype(str).to_numpy(dtype=str), return_counts=True)
+    return Typical(most=str(texts[counts.argmax()]), share=float(counts.max() / len(column)))
