@@ -130,8 +130,12 @@ def options_of(arguments: argparse.Namespace) -> Any:
     """
     from bayes_svm.report.tables.options import Options
 
-    said = {name: getattr(arguments, name) for name in Options.__dataclass_fields__ if hasattr(arguments, name)}
-    return Options(**{name: tuple(one) if isinstance(one, list) else one for name, one in said.items()})
+    said: dict[str, Any] = {}
+    for name in Options.__dataclass_fields__:
+        one = getattr(arguments, name, None)
+        if one is not None:
+            said[name] = tuple(one) if isinstance(one, list) else one
+    return Options(**said)
 
 
 def settings_of(arguments: argparse.Namespace) -> Any:
@@ -196,7 +200,7 @@ def class_weight(text: str) -> str | dict[str, float]:
         return text
     found = list(COST.finditer(text))
     if not found or "".join(one[0] for one in found) != text:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither balanced nor of the form CLASS=COST,CLASS=COST")
+        raise argparse.ArgumentTypeError(f"{text!r} is neither balanced nor of the form CLASS=COST,...")
     return {one["name"]: positive(one["cost"]) for one in found}
 
 

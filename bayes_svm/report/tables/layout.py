@@ -148,8 +148,8 @@ def _of_one_byte(raw: bytes, line: int) -> tuple[str, str]:
         except UnicodeDecodeError:
             continue
         note = (
-            f"The encoding is not UTF-8 (line {line}); it was read as {title}. If letters look wrong, name it "
-            "with --encoding, for example --encoding cp1250."
+            f"The encoding is not UTF-8 (line {line}); it was read as {title}. If letters look wrong, "
+            "name it with --encoding, for example --encoding cp1250."
         )
         return text, note
     raise AssertionError("Latin-1 has every byte")

@@ -25,7 +25,7 @@ from .values import Values, read_values
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["breast_cancer_table", "decimal_of", "read_table"]
+__all__ = ["breast_cancer_table", "decimal_of", "read_table", "verbatim"]
 
 # The user says nothing about the table.
 AS_IT_IS = Options()
@@ -107,7 +107,7 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
         frame=_frame(features),
         labels=labels,
         notes=tuple(notes),
-        identifiers=np.arange(1, len(labels) + 1) if options.id is None else _verbatim(frame[options.id]),
+        identifiers=frame.index.to_numpy() + 1 if options.id is None else verbatim(frame[options.id]),
         groups=_groups(frame, options),
         weights=weights,
         positive=positive_of(options.positive, labels, target),
@@ -307,7 +307,7 @@ def _weights(frame: pd.DataFrame, options: Options, decimal: str | None) -> np.n
 def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:
     if options.groups is None:
         return None
-    groups = _verbatim(frame[options.groups])
+    groups = verbatim(frame[options.groups])
     if empty := int((groups == "").sum()):
         raise InputError(
             f"the group {short(options.groups)} is missing in {empty} of {len(groups)} rows; fill it in"
@@ -315,7 +315,7 @@ def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:
     return groups
 
 
-def _verbatim(column: pd.Series) -> np.ndarray:
+def verbatim(column: pd.Series) -> np.ndarray:
     """Values as they are written, without blanks around them."""
     texts = ["" if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
     return np.array([text.strip() for text in texts])
