@@ -37,12 +37,13 @@ def predicted_columns(model: SavedModel, rows: NewRows) -> dict[str, list[Any]]:
         Identifier, predicted class, probabilities with their intervals, the answer, and why there is none.
         Cells are empty where a missing value forbids a prediction.
     """
-    known = [k for k, missing in enumerate(rows.missing) if model.impute or not missing]
-    classes, n = np.asarray(model.estimator.classes_), len(rows.missing)
+    complete = ~rows.frame.isna().any(axis=1).to_numpy()
+    known = np.flatnonzero(complete | model.impute)
+    classes, n = np.asarray(model.estimator.classes_), len(complete)
     probability, low, high = (np.full((n, len(classes)), np.nan) for _ in range(3))
     unlike = np.zeros(n, dtype=bool)
     number = np.zeros(n, dtype=np.intp)
-    if known:
+    if known.size:
         X = _features(model, rows, known)
         probability[known] = model.estimator.predict_proba(X)
         low[known], high[known] = _intervals(model.estimator, X)
@@ -64,7 +65,7 @@ def predicted_columns(model: SavedModel, rows: NewRows) -> dict[str, list[Any]]:
     return columns
 
 
-def _features(model: SavedModel, rows: NewRows, known: list[int]) -> Array:
+def _features(model: SavedModel, rows: NewRows, known: Indices) -> Array:
     """What the machine sees of some rows."""
     return np.ascontiguousarray(model.transformer.transform(rows.frame.iloc[known]), dtype=float)
 
@@ -86,7 +87,7 @@ def _moderation(machine: Any, X: Array) -> Array:
     several = len(machine.classes_) > 2
     problem = decided(np.exp(logs), machine.class_weight_) if several else np.zeros(len(X), dtype=np.intp)
     for k in np.unique(problem):
-        moderation = machine._probabilities.links[k].moderation(reading[:, k])
+        moderation = machine._probabilities.links[k].moderation(reading.reshape(len(X), -1)[:, k])
         if moderation is not None:
             found[problem == k] = moderation[problem == k]
     return found
@@ -141,11 +142,11 @@ def explained_row(model: SavedModel, rows: NewRows, k: int) -> Any:
     Explanation
         Of the one machine, or of the machine of largest weight; its training rows have their identifiers.
     """
-    found = model.machine.explain(_features(model, rows, [k]))
+    found = model.machine.explain(_features(model, rows, np.array([k])))
     notes = [model.approximate]
     if model.machine is not model.estimator:
         weights = model.estimator.weights_
-        whole = float(model.estimator.predict_proba(_features(model, rows, [k]))[0].max())
+        whole = float(model.estimator.predict_proba(_features(model, rows, np.array([k])))[0].max())
         notes.insert(
             0,
             f"this is the heaviest of {len(weights)} machines, with weight {weights.max():.2f}; the largest "

@@ -33,10 +33,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.row not in numbers:
         raise InputError(f"{rows.name!r} has no row {arguments.row} with values; its last is {numbers[-1]}")
     k = numbers.index(arguments.row)
-    if rows.missing[k] and not model.impute:
+    empty = rows.frame.columns[rows.frame.iloc[k].isna()].tolist()
+    if empty and not model.impute:
         raise InputError(
-            f"row {arguments.row} has no value in column {rows.missing[k][0]!r}; fill it in, or fit with "
-            "--impute"
+            f"row {arguments.row} has no value in column {empty[0]!r}; fill it in, or fit with --impute"
         )
     from bayes_svm.report.predicting import explained_row
 

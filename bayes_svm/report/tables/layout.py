@@ -130,7 +130,7 @@ def _decoded(source: Source, encoding: str | None) -> tuple[str, list[str]]:
     except UnicodeDecodeError as err:
         if codec != "utf-8":
             raise InputError(
-                f"{name!r} is damaged: it begins as {codec}, but is not; export it again"
+                f"{name!r} is damaged: not all of it is {codec}; export it again"
             ) from None
         line = raw.count(b"\n", 0, err.start) + 1
         text, note = _of_one_byte(raw, line)

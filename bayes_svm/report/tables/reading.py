@@ -25,6 +25,8 @@ from .values import Values, read_values
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayes_svm.utils.types import Indices
+
 __all__ = ["breast_cancer_table", "decimal_of", "read_table", "verbatim"]
 
 # The user says nothing about the table.
@@ -214,6 +216,15 @@ def _features(
 ) -> tuple[dict[str, Values], dict[str, list[Finding]]]:
     """The values of every column that may be a feature, and what was found in every column."""
     y = np.unique(labels, return_inverse=True)[1]
+    # Numbers that are too large are refused afterwards.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _read_features(frame, y, roles, decimal, options)
+
+
+def _read_features(
+    frame: pd.DataFrame, y: Indices, roles: _Roles, decimal: str | None, options: Options
+) -> tuple[dict[str, Values], dict[str, list[Finding]]]:
+    """The same, for labels that are numbers of classes."""
     read: dict[str, Values] = {}
     found: dict[str, list[Finding]] = {}
     for name in frame.columns:
