@@ -25,10 +25,12 @@ from .tables.new_rows import Seen
 from .tables.source import memory_limit
 from .text import one_line
 
-__all__ = ["SavedModel", "load_model", "model_bytes"]
+__all__ = ["TRUSTED", "SavedModel", "load_model", "model_bytes"]
 
 # What a file says that it is. The number rises when older versions could no longer read it.
 FORMAT, FORMAT_NUMBER = "bayes-svm model", 1
+# SimpleImputer keeps the type of its columns, which is data only.
+TRUSTED = [*TRUSTED_TYPES, "numpy.dtype"]
 # Packages that the numbers depend on.
 PACKAGES = ("bayes-svm", "scikit-learn", "numpy", "scipy")
 
@@ -169,14 +171,14 @@ def load_model(path: str | Path) -> tuple[SavedModel, list[str]]:
     notes: list[str] = []
     try:
         _check_size(raw, name)
-        unknown = [one for one in sio.get_untrusted_types(data=raw) if one not in set(TRUSTED_TYPES)]
+        unknown = [one for one in sio.get_untrusted_types(data=raw) if one not in set(TRUSTED)]
         if unknown:
             raise InputError(
                 f"{name!r} holds {unknown[0]}, which no model of this version has; it was not loaded: use a "
                 "model that bayes-svm fit has made"
             )
         with as_notes(notes):
-            content = sio.loads(raw, trusted=TRUSTED_TYPES)
+            content = sio.loads(raw, trusted=TRUSTED)
     except InputError:
         raise
     except Exception as err:

@@ -27,6 +27,8 @@ def check_output(output: Path, source: str | None, option: str = "--output") -> 
     """
     folder = output.parent
     try:
+        if "\0" in str(output):
+            raise ValueError("its name contains a null character")
         if not folder.is_dir():
             raise InputError(f"no such directory: {str(folder)!r}; create it or choose another {option}")
         if output.is_dir():

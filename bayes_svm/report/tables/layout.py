@@ -129,9 +129,7 @@ def _decoded(source: Source, encoding: str | None) -> tuple[str, list[str]]:
         text = raw.decode(codec)
     except UnicodeDecodeError as err:
         if codec != "utf-8":
-            raise InputError(
-                f"{name!r} is damaged: not all of it is {codec}; export it again"
-            ) from None
+            raise InputError(f"{name!r} is damaged: not all of it is {codec}; export it again") from None
         line = raw.count(b"\n", 0, err.start) + 1
         text, note = _of_one_byte(raw, line)
         notes.append(note)

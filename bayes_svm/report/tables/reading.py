@@ -14,7 +14,7 @@ from bayes_svm.report.optional import needs
 from .findings import Finding, change_of, done_of, notes_of
 from .labels import labels_of, positive_of
 from .leaks import leak_of, worth_knowing
-from .names import counted, resolved, short, unknown_column
+from .names import counted, listed, resolved, short, unknown_column
 from .numerals import only_in_thousands, possible_decimals
 from .options import Options
 from .parsing import parsed
@@ -102,7 +102,7 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
     columns = _columns(frame, read, found, roles)
     features = {one.name: read[one.name].values for one in columns if one.kind != "left out"}
     notes += notes_of([*findings, *(one for name in frame.columns for one in found.get(name, []))])
-    notes += _check(features, target, options.impute)
+    notes += _check(features, found, target, options.impute)
     return Table(
         name=source.name,
         target=target,
@@ -269,7 +269,9 @@ def _frame(features: dict[str, np.ndarray]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in features.items()})
 
 
-def _check(features: dict[str, np.ndarray], target: str, impute: bool) -> list[str]:
+def _check(
+    features: dict[str, np.ndarray], found: dict[str, list[Finding]], target: str, impute: bool
+) -> list[str]:
     """Refuse features that cannot be learned from; return a note on values to be filled in."""
     if not features:
         raise InputError(
@@ -290,8 +292,11 @@ def _check(features: dict[str, np.ndarray], target: str, impute: bool) -> list[s
     if not any(missing.values()):
         return []
     if not impute:
+        # The user sees no empty cell where a text was read as missing.
+        marks = [one.example for name in features for one in found[name] if one.topic == "marker"]
+        how = f" ({listed(list(dict.fromkeys(marks)))} read as missing)" if marks else ""
         raise InputError(
-            f"missing values in {counted(missing)}; fill them in, remove them, or add --impute "
+            f"missing values in {counted(missing)}{how}; fill them in, remove them, or add --impute "
             "(median / most frequent value)"
         )
     filled = sum(missing.values())

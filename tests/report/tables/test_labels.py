@@ -31,9 +31,10 @@ def test_numbers_and_texts(texts, found):
 def test_spellings_are_one_class_and_that_is_said():
     found, findings = labels(["approved", "Approved ", "denied", "DENIED", "denied", "approved"])
     assert found.tolist() == ["approved", "approved", "denied", "denied", "denied", "approved"]
+    how = "write them differently in the file, or --keep y"
     assert notes_of(findings) == [
-        "'y' (1): 'approved and Approved' read as one value (write them differently in the file, or --keep y).",
-        "'y' (1): 'denied and DENIED' read as one value (write them differently in the file, or --keep y).",
+        f"'y' (1): 'approved and Approved' read as one value ({how}).",
+        f"'y' (1): 'denied and DENIED' read as one value ({how}).",
     ]
     kept, none = labels(["a", "A", "a", "A", "A ", "A "], kept=True)
     assert (kept.tolist(), none) == (["a", "A", "a", "A", "A ", "A "], [])
@@ -69,5 +70,5 @@ def test_the_positive_class():
     assert positive_of(None, found, "y") is None
     texts, _ = labels(["Yes", "no", "Yes", "no"])
     assert positive_of("yes", texts, "y") == "Yes"
-    with pytest.raises(InputError, match="--positive 'maybe' is no class of 'y'; its classes are 'Yes', 'no'"):
+    with pytest.raises(InputError, match="'maybe' is no class of 'y'; its classes are 'Yes', 'no'"):
         positive_of("maybe", texts, "y")

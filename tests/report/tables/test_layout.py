@@ -46,9 +46,7 @@ def test_two_separators_that_fit_alike_are_asked_for():
     assert layout("a,b;c\n1,2;3\n", wanted=("z",), sep=";").sep == ";"
 
 
-@pytest.mark.parametrize(
-    ("given", "sep"), [(":", ":"), ("tab", "\t"), ("space", r"\s+"), ("semicolon", ";")]
-)
+@pytest.mark.parametrize(("given", "sep"), [(":", ":"), ("tab", "\t"), ("space", r"\s+"), ("semicolon", ";")])
 def test_a_separator_that_is_given(given, sep):
     found = layout("x y\n1 a\n", sep=given)
     assert (found.sep, found.notes) == (sep, ())

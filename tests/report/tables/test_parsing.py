@@ -48,7 +48,8 @@ def workbook(tmp_path, size=10):
 
 
 @pytest.mark.parametrize(
-    ("raw", "missing"), [(b"PAR1", "pyarrow"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "xlrd"), (None, "openpyxl")]
+    ("raw", "missing"),
+    [(b"PAR1", "pyarrow"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "xlrd"), (None, "openpyxl")],
 )
 def test_what_is_not_installed_is_named(tmp_path, write, monkeypatch, raw, missing):
     for module in (missing, f"{missing}.parquet"):
@@ -71,5 +72,5 @@ def test_a_workbook_that_unpacks_to_too_much(tmp_path, small_memory):
     pytest.importorskip("openpyxl", reason="openpyxl is not installed")
     path = workbook(tmp_path, 10_000_000)
     small_memory(1_000_000)
-    with pytest.raises(InputError, match="is too large for the 0.0 GiB of memory that are free"):
+    with pytest.raises(InputError, match=r"is too large for the 0.0 GiB of memory that are free"):
         read_table(path, "y")

@@ -10,7 +10,9 @@ from bayes_svm.report.tables.options import Options
 from bayes_svm.report.tables.reading import breast_cancer_table, read_table
 
 pd = pytest.importorskip("pandas")
-GOOD = "age,sex,ill\n" + "".join(f"{20 + k * k},{'fmm'[k % 3]},{'no' if k < 5 else 'yes'}\n" for k in range(10))
+GOOD = "age,sex,ill\n" + "".join(
+    f"{20 + k * k},{'fmm'[k % 3]},{'no' if k < 5 else 'yes'}\n" for k in range(10)
+)
 
 
 def rows(labels, feature=None):
@@ -60,9 +62,9 @@ def test_an_identifier_in_a_sorted_file_of_noise_tells_nothing(write):
     random = np.random.default_rng(5)
     n = 120
     numbers = np.sort(random.choice(5000, size=n, replace=False))
+    noise = random.normal(size=(n, 3)).round(4)
     text = "number of sample,a,b,c,y\n" + "".join(
-        f"{numbers[k]},{random.normal():.4f},{random.normal():.4f},{random.normal():.4f},{'ab'[k >= n // 2]}\n"
-        for k in range(n)
+        f"{numbers[k]},{a},{b},{c},{'ab'[k >= n // 2]}\n" for k, (a, b, c) in enumerate(noise)
     )
     table = read_table(write(text), "y")
     assert list(table.frame.columns) == ["a", "b", "c"]
@@ -109,7 +111,9 @@ def test_roles_of_columns(write):
 
 
 def test_only_some_columns(write):
-    text = 'a,"b,c",d,y\n' + "".join(f"{k * k % 7},{k * k % 5},{k * k % 3},{'pq'[k % 2]}\n" for k in range(12))
+    text = 'a,"b,c",d,y\n' + "".join(
+        f"{k * k % 7},{k * k % 5},{k * k % 3},{'pq'[k % 2]}\n" for k in range(12)
+    )
     assert list(read_table(write(text), "y", Options(only=("a,d",))).frame.columns) == ["a", "d"]
     assert list(read_table(write(text), "y", Options(only=("b,c",))).frame.columns) == ["b,c"]
     for option in ("drop", "only", "keep"):
@@ -147,6 +151,13 @@ def test_missing_values(write):
     assert table.notes[1].endswith("of their column: 2.")
 
 
+def test_texts_that_were_read_as_missing_are_named_in_the_refusal(write):
+    cells = ["1", "2", "-999", "4", "3", "?", "5", "-999"]
+    text = "hb,y\n" + "".join(f"{cell},{'pq'[k // 2 % 2]}\n" for k, cell in enumerate(cells))
+    with pytest.raises(InputError, match=r"values in 'hb' \(3\) \('\?', '-999' read as missing\); fill"):
+        read_table(write(text), "y")
+
+
 def test_rows_without_any_value_are_left_out_and_keep_their_numbers(write):
     text = "a,b,y\n1,u,p\n,,\n5,v,q\n2,v,p\n7,u,q\n,,\n"
     table = read_table(write(text), "y")
@@ -159,7 +170,7 @@ def test_points_in_a_table_of_decimal_commas(write):
         return "a;b;y\n" + "".join(f"{k},5;{second[k]};{'pq'[k % 2]}\n" for k in (0, 7, 3, 4))
 
     thousands = {0: "1.234", 7: "2.500", 3: "7.125", 4: "1.000"}
-    with pytest.raises(InputError, match="'b' has numbers such as '1.234', in a table with decimal commas"):
+    with pytest.raises(InputError, match=r"'b' has numbers such as '1.234', in a table with decimal commas"):
         read_table(write(text(thousands)), "y")
     assert read_table(write(text(thousands)), "y", Options(decimal=",")).frame["b"].tolist() == [
         1234.0, 2500.0, 7125.0, 1000.0,

@@ -14,7 +14,9 @@ from bayes_svm.report.tables.reading import read_table
 from bayes_svm.report.tables.source import read_source
 
 pytest.importorskip("pandas")
-GOOD = "age,sex,ill\n" + "".join(f"{20 + k * k},{'fmm'[k % 3]},{'no' if k < 5 else 'yes'}\n" for k in range(10))
+GOOD = "age,sex,ill\n" + "".join(
+    f"{20 + k * k},{'fmm'[k % 3]},{'no' if k < 5 else 'yes'}\n" for k in range(10)
+)
 
 
 @pytest.mark.parametrize("name", ["data.csv.gz", "data.csv"])

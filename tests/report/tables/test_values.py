@@ -74,7 +74,7 @@ def test_dates_that_are_not_clear_are_left_out():
 
 def test_texts_among_many_numbers_are_refused():
     numbers = [f"{k}.5" for k in range(30)]
-    with pytest.raises(InputError, match=r"'dose' has numbers, and texts among them: 'high'; .*--missing 'high'"):
+    with pytest.raises(InputError, match=r"numbers, and texts among them: 'high'; .*--missing 'high'"):
         read([*numbers, "high"])
     assert read([*numbers, "high"], missing=("high",)).kind == "number"
     assert read(["1", "2", "3+"]).kind == "text"
