@@ -108,7 +108,7 @@ def _check_missing(texts: list[str | None], column: pd.Series) -> None:
     rows = [k for k, text in enumerate(texts) if text is None]
     if not rows:
         return
-    shown = ", ".join(str(row + 1) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+    shown = ", ".join(str(column.index[row] + 1) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
     written = sorted({str(column.iloc[row]).strip() for row in rows if column.notna().iloc[row]} - {""})
     how = f", written as {listed(written)}" if written else ""
     raise InputError(

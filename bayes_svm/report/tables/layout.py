@@ -129,9 +129,7 @@ def _decoded(source: Source, encoding: str | None) -> tuple[str, list[str]]:
         text = raw.decode(codec)
     except UnicodeDecodeError as err:
         if codec != "utf-8":
-            raise InputError(
-                f"{name!r} is damaged: it begins as {codec}, but is not; export it again"
-            ) from None
+            raise InputError(f"{name!r} is damaged: not all of it is {codec}; export it again") from None
         line = raw.count(b"\n", 0, err.start) + 1
         text, note = _of_one_byte(raw, line)
         notes.append(note)
@@ -148,8 +146,8 @@ def _of_one_byte(raw: bytes, line: int) -> tuple[str, str]:
         except UnicodeDecodeError:
             continue
         note = (
-            f"The encoding is not UTF-8 (line {line}); it was read as {title}. If letters look wrong, name it "
-            "with --encoding, for example --encoding cp1250."
+            f"The encoding is not UTF-8 (line {line}); it was read as {title}. If letters look wrong, "
+            "name it with --encoding, for example --encoding cp1250."
         )
         return text, note
     raise AssertionError("Latin-1 has every byte")

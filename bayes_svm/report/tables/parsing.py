@@ -66,7 +66,7 @@ def parsed(
         raise InputError(f"{source.name!r} has a header but no rows; add rows of data")
     if blank.any():
         notes.append(f"Rows without any value left out: {int(blank.sum())}.")
-        frame = frame[~blank].reset_index(drop=True)
+        frame = frame[~blank]
     return frame, notes
 
 
@@ -169,8 +169,8 @@ def _check_size(needed: int, name: str) -> None:
     limit = memory_limit()
     if limit is not None and needed > limit:
         raise InputError(
-            f"{name!r} is too large for the {limit / 2**30:.1f} GiB of memory that are free: give fewer rows or "
-            "columns"
+            f"{name!r} is too large for the {limit / 2**30:.1f} GiB of memory that are free: give fewer "
+            "rows or columns"
         )
 
 

@@ -14,7 +14,7 @@ from bayes_svm.report.optional import needs
 from .findings import Finding, change_of, done_of, notes_of
 from .labels import labels_of, positive_of
 from .leaks import leak_of, worth_knowing
-from .names import counted, resolved, short, unknown_column
+from .names import counted, listed, resolved, short, unknown_column
 from .numerals import only_in_thousands, possible_decimals
 from .options import Options
 from .parsing import parsed
@@ -25,7 +25,9 @@ from .values import Values, read_values
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["breast_cancer_table", "decimal_of", "read_table"]
+    from bayes_svm.utils.types import Indices
+
+__all__ = ["breast_cancer_table", "decimal_of", "read_table", "verbatim"]
 
 # The user says nothing about the table.
 AS_IT_IS = Options()
@@ -100,14 +102,14 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
     columns = _columns(frame, read, found, roles)
     features = {one.name: read[one.name].values for one in columns if one.kind != "left out"}
     notes += notes_of([*findings, *(one for name in frame.columns for one in found.get(name, []))])
-    notes += _check(features, target, options.impute)
+    notes += _check(features, found, target, options.impute)
     return Table(
         name=source.name,
         target=target,
         frame=_frame(features),
         labels=labels,
         notes=tuple(notes),
-        identifiers=np.arange(1, len(labels) + 1) if options.id is None else _verbatim(frame[options.id]),
+        identifiers=frame.index.to_numpy() + 1 if options.id is None else verbatim(frame[options.id]),
         groups=_groups(frame, options),
         weights=weights,
         positive=positive_of(options.positive, labels, target),
@@ -214,6 +216,15 @@ def _features(
 ) -> tuple[dict[str, Values], dict[str, list[Finding]]]:
     """The values of every column that may be a feature, and what was found in every column."""
     y = np.unique(labels, return_inverse=True)[1]
+    # Numbers that are too large are refused afterwards.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _read_features(frame, y, roles, decimal, options)
+
+
+def _read_features(
+    frame: pd.DataFrame, y: Indices, roles: _Roles, decimal: str | None, options: Options
+) -> tuple[dict[str, Values], dict[str, list[Finding]]]:
+    """The same, for labels that are numbers of classes."""
     read: dict[str, Values] = {}
     found: dict[str, list[Finding]] = {}
     for name in frame.columns:
@@ -258,7 +269,9 @@ def _frame(features: dict[str, np.ndarray]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in features.items()})
 
 
-def _check(features: dict[str, np.ndarray], target: str, impute: bool) -> list[str]:
+def _check(
+    features: dict[str, np.ndarray], found: dict[str, list[Finding]], target: str, impute: bool
+) -> list[str]:
     """Refuse features that cannot be learned from; return a note on values to be filled in."""
     if not features:
         raise InputError(
@@ -279,8 +292,11 @@ def _check(features: dict[str, np.ndarray], target: str, impute: bool) -> list[s
     if not any(missing.values()):
         return []
     if not impute:
+        # The user sees no empty cell where a text was read as missing.
+        marks = [one.example for name in features for one in found[name] if one.topic == "marker"]
+        how = f" ({listed(list(dict.fromkeys(marks)))} read as missing)" if marks else ""
         raise InputError(
-            f"missing values in {counted(missing)}; fill them in, remove them, or add --impute "
+            f"missing values in {counted(missing)}{how}; fill them in, remove them, or add --impute "
             "(median / most frequent value)"
         )
     filled = sum(missing.values())
@@ -307,7 +323,7 @@ def _weights(frame: pd.DataFrame, options: Options, decimal: str | None) -> np.n
 def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:
     if options.groups is None:
         return None
-    groups = _verbatim(frame[options.groups])
+    groups = verbatim(frame[options.groups])
     if empty := int((groups == "").sum()):
         raise InputError(
             f"the group {short(options.groups)} is missing in {empty} of {len(groups)} rows; fill it in"
@@ -315,7 +331,7 @@ def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:
     return groups
 
 
-def _verbatim(column: pd.Series) -> np.ndarray:
+def verbatim(column: pd.Series) -> np.ndarray:
     """Values as they are written, without blanks around them."""
     texts = ["" if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
     return np.array([text.strip() for text in texts])

@@ -66,6 +66,8 @@ def read_source(path: str | Path) -> Source:
     # A file name may contain bytes that are not UTF-8, which the report is.
     name = "standard input" if stdin else Path(path).name.encode("utf-8", "replace").decode("utf-8")
     try:
+        if stdin and sys.stdin is None:
+            raise InputError("there is no standard input; give a file")
         if stdin:
             stored = _read(sys.stdin.buffer, name)
         else:

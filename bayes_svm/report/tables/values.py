@@ -18,7 +18,7 @@ from .numerals import Numerals, numerals_of, possible_decimals
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Values", "merged_spellings", "read_values"]
+__all__ = ["AMONG_NUMBERS", "MARKERS", "SHORT", "Values", "as_texts", "merged_spellings", "read_values"]
 
 # Texts that mark a missing value, in any case: in every column, and among numbers and dates only.
 MARKERS = frozenset({"na", "n/a", "#n/a", "nan", "null", "?", "missing"})
@@ -90,7 +90,7 @@ def read_values(
         return _of_times(column)
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         return _stand_ins(column.to_numpy(dtype=float, na_value=np.nan), name, kept)
-    texts = _as_texts(column)
+    texts = as_texts(column)
     known = [text for text in dict.fromkeys(texts) if text is not None]
     absent = {text for text in known if text in missing}
     numbers = [text for text in known if text not in absent and (kept or text.lower() not in AMONG_NUMBERS)]
@@ -109,7 +109,7 @@ def read_values(
     return Values(read.values, "text", found + read.findings)
 
 
-def _as_texts(column: pd.Series) -> list[str | None]:
+def as_texts(column: pd.Series) -> list[str | None]:
     """The values as texts without blanks around them; None where they are missing."""
     known = column.notna().to_numpy()
     values = column.to_numpy(dtype=object)
