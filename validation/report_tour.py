@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import shlex
 import tempfile
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -21,7 +22,8 @@ What `bayes-svm report` shows, in screenshots that this script takes with Chromi
 report, part by part, then the first screen for tables as they come. A table that cannot be used ends in one
 line that says what to do."""
 
-WIDTH, SCREEN, PHONE = 1200, 860, 390
+TABLES = Path("tests/tables")
+WIDTH, SCREEN, PHONE = 1200, 900, 390
 # Screenshots have few colours, and with so many of them they are small.
 COLOURS = 256
 # A part of the page is shown up to this height.
@@ -58,6 +60,37 @@ VIEWS = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Case:
+    """A table in tests/tables, and the commands that are given for it, one after the other."""
+
+    file: str
+    words: str
+    commands: tuple[tuple[str, ...], ...]
+
+
+CASES = (
+    Case("clinic.csv", "Semicolons, decimal commas, umlauts in Windows-1252, dates, a column of names.",
+         (("--target", "Befund"),)),
+    Case("loans.csv", "Classes that differ by case and blanks, thousands with commas, a copy of the target.",
+         (("--target", "decision"),)),
+    Case("sorted_noise.csv", "Pure noise, sorted by class, with a number that rises down the file. A model "
+         "that is given the number seems to learn something.",
+         (("--target", "group"),)),
+    Case("gait.csv", "Several rows of each subject.",
+         (("--target", "disease"), ("--target", "disease", "--groups", "subject"))),
+    Case("census.csv", "A question mark for what is missing.",
+         (("--target", "income"), ("--target", "income", "--impute"))),
+    Case("lab.csv", "A comma that may be a decimal mark or one of thousands.",
+         (("--target", "response"), ("--target", "response", "--decimal", ","))),
+    Case("sensors.csv", "-999 for what is missing, and a rare class.",
+         (("--target", "fault"), ("--target", "fault", "--impute", "--recall", "0.8"))),
+    Case("tickets.csv", "Quoted cells with commas and line ends.", (("--target", "escalated"),)),
+    Case("water.csv", "Values below a limit, as in <0.01.", (("--target", "contaminated"),)),
+    Case("survey.txt", "UTF-16, tabs, and another alphabet.", (("--target", "ответ"),)),
+)  # fmt: skip
+
+
 def written(arguments: Sequence[str], output: Path) -> str:
     """Run the command; return the line that it ends in if it writes no report, otherwise nothing."""
     out, err = io.StringIO(), io.StringIO()
@@ -83,6 +116,21 @@ def taken(browser: Browser, report: Path, view: View, target: Path) -> None:
     progress(f"{target.name}: {target.stat().st_size / 1000:.0f} kB")
 
 
+def toured(browser: Browser, case: Case, report: Path, figures: Path) -> list[str]:
+    """The commands for one table, with the line or the first screen that each ends in."""
+    parts = [f"## {case.file}", case.words]
+    for arguments in case.commands:
+        parts.append(f"    {shlex.join(['bayes-svm', 'report', case.file, *arguments])}")
+        line = written([str(TABLES / case.file), *arguments], report)
+        if line:
+            parts.append(f"> {line}")
+            continue
+        target = figures / f"report_{Path(case.file).stem}{'_groups' if '--groups' in arguments else ''}.png"
+        taken(browser, report, View(case.file, case.words), target)
+        parts.append(f"![The first screen for {case.file}]({target.name})")
+    return parts
+
+
 def main() -> None:
     """Print the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -105,6 +153,8 @@ def main() -> None:
             target = figures / f"report_{view.name}.png"
             taken(browser, report, view, target)
             page.add(view.words, f"![{view.words}]({target.name})")
+        for case in CASES:
+            page.add(*toured(browser, case, report, figures))
     page.finish(args.output)
 
 

@@ -16,8 +16,6 @@ ALPHA = 0.05
 SLIGHT = 0.05
 # With a gap of this size, a test that finds nothing says little.
 COARSE = 0.25
-# So many rows in the fullest bin, or more, are needed to say anything.
-FEW = 20
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,7 @@ class Trust:
     n_bins : int
         Number of bins that were looked at.
     predicted : float
-        Mean prediction of the bin with the largest proven gap; without one, of that with the largest gap
-        among the bins with at least 20 rows, or among all.
+        Mean prediction of the bin with the largest proven gap; without one, of the fullest bin.
     observed : float
         Share that came true in this bin.
     low : float
@@ -96,8 +93,7 @@ def trust_in(result: Reliability) -> Trust:
         worst, low, high = judged[proven.index(largest)]
         verdict = "off" if largest >= SLIGHT else "slightly off"
     else:
-        shown = [entry for entry in judged if entry[0].n >= FEW] or judged
-        worst, low, high = max(shown, key=lambda entry: abs(entry[0].observed - entry[0].predicted))
+        worst, low, high = fullest, lowest, highest
         verdict = "good" if visible < COARSE else "unclear"
     return Trust(verdict, len(bins), worst.predicted, worst.observed, low, high, worst.n, visible)
 

@@ -75,30 +75,32 @@ def _against_base(report: Report) -> str:
 
 
 def _verdict(report: Report) -> str:
-    rows = f"{report.source.n_rows:,} rows"
+    rows, verdict = f"{report.source.n_rows:,} rows", report.trust.verdict
+    if verdict in ("good", "unclear") and report.scores.log_loss >= report.scores.base_log_loss:
+        return "They say no more than how common each class is."
     return {
         "good": f"Yes, as far as {rows} can show.",
         "unclear": f"Nothing speaks against it, but {rows} are too few to tell.",
         "slightly off": "Almost: they are off by a little.",
         "off": "No: use them to rank rows, not as probabilities.",
-    }[report.trust.verdict]
+    }[verdict]
 
 
 def _evidence(report: Report) -> str:
     trust = report.trust
     groups = "the only group" if trust.n_bins == 1 else f"all {trust.n_bins} groups together"
     of = f"of “{short(report.positive)}”" if len(report.model.classes) == 2 else "of being right"
+    were = "1 row was" if trust.n == 1 else f"{trust.n:,} rows were"
     case = (
-        f"{trust.n:,} rows were given a chance {of} of {percent(trust.predicted)} on average, and it came "
+        f"{were} given a chance {of} of {percent(trust.predicted)} on average, and it came "
         f"true for {percent(trust.observed)} (exact 95 % interval for {groups}: {100 * trust.low:.0f} to "
         f"{100 * trust.high:.0f} %)."
     )
     if trust.verdict in ("off", "slightly off"):
         return f"In the group of rows that is furthest off, {case}"
-    visible = f"A gap of {100 * trust.visible:.0f} points or more would have been seen in the largest group."
     return (
         "In no group of rows does what came true differ from what was predicted by more than chance. In the "
-        f"group with the largest gap, {case} {visible}"
+        f"largest group, {case} A gap of {100 * trust.visible:.0f} points would have been seen there."
     )
 
 

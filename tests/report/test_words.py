@@ -38,12 +38,22 @@ def test_the_verdict_follows_from_the_statistic(report):
     }
     good, off = words(verdict="good", **given), words(verdict="off", **given)
     assert good.verdict == f"Yes, as far as {made.source.n_rows} rows can show."
-    assert "A gap of 9 points or more would have been seen" in good.evidence
+    assert "A gap of 9 points would have been seen" in good.evidence
     assert off.verdict.startswith("No")
     for text in ("1,234 rows", "80.0\u00a0%", "60.0\u00a0%", "all 7 groups together: 51 to 69 %"):
         assert text in off.evidence
     assert words(verdict="unclear", **given).verdict.startswith("Nothing speaks against it")
     assert words(verdict="slightly off", **given).verdict.startswith("Almost")
+    assert "1 row was given" in words(verdict="off", **{**given, "n": 1}).evidence
+
+
+def test_right_probabilities_that_say_nothing_are_no_yes(report):
+    made = report()
+    made = replace(made, scores=replace(made.scores, log_loss=0.7, base_log_loss=0.69))
+    for verdict in ("good", "unclear"):
+        words = words_of(replace(made, trust=replace(made.trust, verdict=verdict)))
+        assert words.verdict == "They say no more than how common each class is."
+    assert words_of(replace(made, trust=replace(made.trust, verdict="off"))).verdict.startswith("No")
 
 
 def test_why_a_value_surprises():
