@@ -45,7 +45,7 @@ TOPICS = {
         "{example} read as one value",
         "write them differently in the file, or --keep {name}",
     ),
-    "blanks": ("blanks around values removed", ""),
+    "blanks": ("blanks around values removed, and ends of lines within them read as blanks", ""),
     "none": ("{example} kept as a value", "--missing {example} reads it as missing"),
     # Columns kept.
     "distinct": ("kept, although all its whole numbers are different", DROP),

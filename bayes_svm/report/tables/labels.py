@@ -57,12 +57,15 @@ def labels_of(
     ]
     findings: list[Finding] = []
     if not kept:
+        blanks = sum(text is not None and text != text.strip() for text in texts)
+        findings += [Finding(target, "blanks", blanks)] if blanks else []
         texts = [None if text is None or not text.strip() else text.strip() for text in texts]
         texts = [None if text is not None and text.lower() in MARKERS else text for text in texts]
     texts = [None if text in missing else text for text in texts]
     _check_missing(texts, column)
     if not kept:
-        texts, findings = merged_spellings(texts, target)
+        texts, merged = merged_spellings(texts, target)
+        findings += merged
     known = [text for text in texts if text is not None]
     labels = _as_numbers(known, target)
     _check_classes(labels, target)
