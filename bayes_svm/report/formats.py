@@ -12,6 +12,8 @@ __all__ = ["MISSING", "counted", "decimal", "grouped", "interval", "number", "pe
 
 # Largest number of characters of a value or a name in a table, and in a chart.
 MAX_TEXT, MAX_NAME = 100, 22
+# Numbers of this size are written in full, not as 1.235e+04.
+FULL, HUGE = 1e4, 1e12
 # Stands for a value that is not defined.
 MISSING = "–"
 
@@ -33,13 +35,15 @@ def points(value: float) -> str:
 
 
 def number(value: Any) -> str:
-    """Format a number with four digits, or shorten the user's text if it is long."""
+    """Format a number with four digits, or in full from 10,000 on; shorten the user's text if it is long."""
     if value is None:
         return MISSING
     if isinstance(value, str):
         return shortened(value, MAX_TEXT)
     value = float(value)
-    return MISSING if math.isnan(value) else f"{value:.4g}"
+    if math.isnan(value):
+        return MISSING
+    return f"{value:,.0f}" if FULL <= abs(value) < HUGE else f"{value:.4g}"
 
 
 def short(text: object) -> str:

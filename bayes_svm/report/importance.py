@@ -12,6 +12,7 @@ from sklearn.feature_selection import f_classif
 
 from bayes_svm.classifiers.left_out_machines import LeftOutMachines
 from bayes_svm.selection.mixture import pooled
+from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.progress import counted
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class Shuffled:
             mixed = pooled(np.stack(logs), self.mixture.weights_, self.mixture.base_)
         proba = np.exp(mixed)
         weight = self.weight if self.mixture is None else self.mixture.class_weight_
-        return proba[np.arange(len(self.y)), self.y], (proba * weight).argmax(axis=1) != self.y
+        return proba[np.arange(len(self.y)), self.y], decided(proba, weight) != self.y
 
 
 def importance_of(frame: pd.DataFrame, transformer: Any, shuffled: Shuffled, n_points: int) -> Importance:
@@ -204,7 +205,9 @@ def _most_telling(
         return names
     varying = np.unique(np.concatenate([encoded[name] for name in names]))
     ratio = np.zeros(features.shape[1])
-    ratio[varying] = np.nan_to_num(f_classif(features[:, varying], y)[0], posinf=np.inf)
+    # Means that differ without any spread within the classes have an infinite ratio.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio[varying] = np.nan_to_num(f_classif(features[:, varying], y)[0], posinf=np.inf)
     return sorted(names, key=lambda name: -ratio[encoded[name]].max())[:most]
 
 

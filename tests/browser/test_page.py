@@ -147,6 +147,12 @@ def test_tables_are_sorted_by_their_headers(browser, page):
     assert marked == 1
 
 
+def test_a_minute_s_reading_fits_the_first_screen(browser, three):
+    browser.open(three[0])
+    bottom = browser.run("return document.querySelector('.glance').getBoundingClientRect().bottom")
+    assert bottom <= 900
+
+
 def test_without_scripts_everything_is_readable(browser, page):
     path, _ = page
     browser.open(path, scripts=False)

@@ -23,6 +23,7 @@ def test_differences_of_shares_are_percentage_points(value, text):
 
 def test_numbers_and_texts():
     assert number(1234.567) == "1235"
+    assert (number(-11450.77), number(1e300), number(0.00001234)) == ("-11,451", "1e+300", "1.234e-05")
     assert number(None) == number(math.nan) == "–"
     assert number("a" * 200) == "a" * 99 + "…"
     assert short("b" * 30) == "b" * 21 + "…"
