@@ -362,7 +362,12 @@ class BayesSVC(SVCPredictions):
 
 
 def fit_resumably(
-    model: BayesSVC, X: Any, y: ArrayLike, open_store: Callable[[tuple[int, int]], Store]
+    model: BayesSVC,
+    X: Any,
+    y: ArrayLike,
+    open_store: Callable[[tuple[int, int]], Store],
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> BayesSVC:
     """Fit so that an interrupted fit can be resumed: left-out values are stored as they are found.
 
@@ -377,6 +382,10 @@ def fit_resumably(
     open_store : callable
         Takes a pair, the number of values of each problem and the number of problems. Returns the store,
         which may hold the values of an earlier run.
+    sample_weight : array of shape (n_samples,), optional
+        How often each row counts.
+    groups : array of shape (n_samples,), optional
+        Group of each row; groups are left out whole.
 
     Returns
     -------
@@ -384,7 +393,8 @@ def fit_resumably(
         The fitted ``model``.
     """
     with one_blas_thread():
-        machine = model._machine(X, y, None)
-        leaving = what_leaves(machine, model.leave_out, y, None)
-        model._fit(machine, leaving, store=open_store((len(leaving.case), machine.n_problems)))
+        machine = model._machine(X, y, sample_weight)
+        numbers = group_numbers(groups, len(machine.y))
+        leaving = what_leaves(machine, model.leave_out, y, numbers)
+        model._fit(machine, leaving, numbers, open_store((len(leaving.case), machine.n_problems)))
     return model

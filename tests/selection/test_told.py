@@ -218,7 +218,7 @@ def test_with_class_weights_in_the_grid_each_fold_is_decided_by_its_own():
     assert search.left_out_error_ == pytest.approx(told / 40)
 
 
-@pytest.mark.filterwarnings("ignore:No setting tells the classes apart")  # clipped to 0, some losses are large
+@pytest.mark.filterwarnings("ignore:No setting tells the classes apart")  # some are clipped to 0
 def test_the_log_loss_told_has_the_bound_of_the_criterion():
     random = np.random.default_rng(4)
     y = np.arange(30) % 3
