@@ -11,13 +11,14 @@ import numpy as np
 
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.optional import needs
+from bayes_svm.report.text import printable
 
 from .dates import days
 from .names import listed, short, unknown_column
 from .numerals import numerals_of, possible_decimals
 from .options import Options
 from .parsing import parsed
-from .reading import decimal_of, verbatim
+from .reading import HUGE, decimal_of, verbatim
 from .source import read_source
 from .values import AMONG_NUMBERS, MARKERS, SHORT, as_texts, read_values
 
@@ -183,7 +184,7 @@ def _read(
     values, strange = _in_range(values, seen)
     for row, text in enumerate(texts):
         if text is not None and text not in by_text:
-            strange[row] = f"{short(text)} in column {seen.name} is no {what}"
+            strange[row] = f"{short(text)} in column {printable(seen.name)} is no {what}"
     return values, strange
 
 
@@ -206,15 +207,16 @@ def _dates(texts: list[str], seen: Seen) -> dict[str, float]:
 
 
 def _in_range(values: np.ndarray, seen: Seen) -> tuple[np.ndarray, dict[int, str]]:
-    """Values, and a remark for each that is far outside the training range; infinite ones are none."""
-    values = np.where(np.isfinite(values), values, np.nan)
+    """Values, and a remark for each that is far outside the training range; none can be computed with that
+    is too large.
+    """
     margin = BEYOND * (seen.high - seen.low)
-    with np.errstate(invalid="ignore"):
-        outside = np.flatnonzero((values < seen.low - margin) | (values > seen.high + margin))
-    return values, {
-        row: f"{values[row]:g} in column {seen.name} is outside {seen.low:g} to {seen.high:g}"
+    outside = np.flatnonzero((values < seen.low - margin) | (values > seen.high + margin))
+    remarks = {
+        row: f"{values[row]:g} in column {printable(seen.name)} is outside {seen.low:g} to {seen.high:g}"
         for row in outside.tolist()
     }
+    return np.where(np.abs(values) <= HUGE, values, np.nan), remarks
 
 
 def _texts(column: pd.Series, seen: Seen, options: Options) -> tuple[np.ndarray, dict[int, str]]:
@@ -231,5 +233,5 @@ def _texts(column: pd.Series, seen: Seen, options: Options) -> tuple[np.ndarray,
             values[row] = by_case[text.casefold()]
         elif text.lower() not in MARKERS:
             values[row] = text
-            strange[row] = f"unknown value {short(text)} in column {seen.name}"
+            strange[row] = f"unknown value {short(text)} in column {printable(seen.name)}"
     return values, strange
