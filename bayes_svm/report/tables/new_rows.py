@@ -117,8 +117,6 @@ def read_new_rows(
     InputError
         If columns are missing, or if the file cannot be read.
     """
-    import pandas as pd
-
     needs("pandas")
     source = read_source(path)
     names = [one.name for one in columns]
@@ -135,6 +133,26 @@ def read_new_rows(
     if extra:
         notes.append(f"Columns ignored, which the model does not know: {listed(extra)}.")
     decimal = decimal_of(source, frame[names], options)
+    read, missing, remarks = _read_all(frame, columns, decimal, options)
+    numbers = frame.index.to_numpy() + 1
+    return NewRows(
+        name=source.name,
+        id_name="row" if options.id is None else options.id,
+        identifiers=numbers if options.id is None else verbatim(frame[options.id]),
+        numbers=numbers,
+        frame=read,
+        missing=missing,
+        remarks=remarks,
+        notes=tuple(notes),
+    )
+
+
+def _read_all(
+    frame: pd.DataFrame, columns: Sequence[Seen], decimal: str | None, options: Options
+) -> tuple[pd.DataFrame, list[list[str]], list[list[str]]]:
+    """The columns that the model needs, and of each row the columns without a value, and remarks."""
+    import pandas as pd
+
     missing: list[list[str]] = [[] for _ in range(len(frame))]
     remarks: list[list[str]] = [[] for _ in range(len(frame))]
     read = {}
@@ -146,17 +164,7 @@ def read_new_rows(
             if row not in strange:
                 missing[row].append(one.name)
         read[one.name] = values
-    numbers = frame.index.to_numpy() + 1
-    return NewRows(
-        name=source.name,
-        id_name="row" if options.id is None else options.id,
-        identifiers=numbers if options.id is None else verbatim(frame[options.id]),
-        numbers=numbers,
-        frame=pd.DataFrame(read),
-        missing=missing,
-        remarks=remarks,
-        notes=tuple(notes),
-    )
+    return pd.DataFrame(read), missing, remarks
 
 
 def _read(
