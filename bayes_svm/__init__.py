@@ -72,7 +72,7 @@ _HOMES = {
     "similarity.gradient": ("KernelOptimum", "optimize_kernel"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SUBPACKAGES = ("decision", "multivariate", "plots")
+_SUBPACKAGES = ("decision", "deployment", "multivariate", "plots")
 
 
 def __getattr__(name: str) -> Any:

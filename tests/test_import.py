@@ -46,7 +46,7 @@ def test_the_function_leave_one_out_is_not_hidden_by_its_folder():
     assert bayes_svm.LeaveOneOut is LeaveOneOut
 
 
-@pytest.mark.parametrize("folder", ["decision", "multivariate", "plots"])
+@pytest.mark.parametrize("folder", ["decision", "deployment", "multivariate", "plots"])
 def test_a_public_folder_is_loaded_when_asked_for(folder):
     assert loaded_by(f"import bayes_svm; bayes_svm.{folder}.__all__")
 
