@@ -307,6 +307,7 @@ class BayesSVC(SVCPredictions):
 
     def _store_machine(self, machine: Machine, found: list[SolutionReading], reader: SolutionReader) -> None:
         """The attributes that predictions are made from."""
+        self.__dict__.pop("_compact", None)  # fitted again, a compact model is whole
         solutions = [one.solution for one in found]
         self.classes_, self.kernel_ = machine.classes, machine.kernel
         coefficients = np.vstack([solution.row_beta for solution in solutions])
@@ -317,7 +318,8 @@ class BayesSVC(SVCPredictions):
         self.dual_coef_ = coefficients[:, self.support_]
         self._training = TrainingRows.of(machine, self.support_)
         # The parameters of the fit, which may be set to others before new points join its rows.
-        joins = reader.groups is None and may_be_joined(machine)
+        exact = all(solution.exact for solution in solutions)
+        joins = reader.groups is None and exact and may_be_joined(machine)
         self._joined = {name: getattr(self, name) for name in self._parameter_constraints} if joins else None
         self._expansion = without_repeats(machine.row_of[self.support_], self.dual_coef_)
         self.intercept_ = np.array([solution.intercept for solution in solutions])

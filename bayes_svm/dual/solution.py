@@ -26,6 +26,7 @@ from bayes_svm.dual.problem import (
     snapped,
 )
 from bayes_svm.dual.working_set import lower_violation
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
@@ -128,6 +129,8 @@ class DualSolution:
     polished: bool
     stable: bool
     tie_break: float
+
+    __repr__ = short_repr
 
     @property
     def exact(self) -> bool:
@@ -329,7 +332,9 @@ def _assemble(
         kernel_part = of_fixed + problem.gram.product(of_free)
     can_rise, can_fall = movable(beta, problem.lower, problem.upper)
     low, high = interval_of_movable(kernel_part - problem.label, can_rise, can_fall)
-    intercept = (low + high) / 2
+    # One end is infinite where rounding has left coefficients that do not sum to 0: nothing can rise, or fall.
+    ends = [end for end in (low, high) if np.isfinite(end)]
+    intercept = sum(ends) / max(len(ends), 1)
     values = kernel_part + intercept
     kkt, scale, rounding, negligible = _measured(problem, beta, values)
     primal, dual = problem.objectives(beta, values, intercept)

@@ -96,5 +96,5 @@ def test_warnings_of_the_fit_are_notes_once():
     noise = Table("rows.csv", "kind", frame, labels, ("from the table",))
     first, *others = fit_table(noise, Settings()).notes
     assert first == "from the table"
-    assert sum("do not separate the classes" in note for note in others) == 1
+    assert sum("No setting tells the classes apart" in note for note in others) == 1
     assert len(set(others)) == len(others)
