@@ -106,10 +106,12 @@ def influential_rows(
     supporting, opposing : tuple of InfluentialRow
         The largest contributions first.
     """
+    # A compact model refuses this, and should do so before anything is computed.
+    leaves = model._training is not None
     problem, sign = (0, 1.0 if k == 1 else -1.0) if len(model.classes_) == 2 else (k, 1.0)
     contribution = _contributions(model, X, problem)
     rows = [_largest(part, n_rows) for part in (sign * contribution, -sign * contribution)]
-    found = _influential(model, X, contribution, np.concatenate(rows), problem, k)
+    found = _influential(model, X, contribution, np.concatenate(rows), problem, k, leaves)
     return found[: len(rows[0])], found[len(rows[0]) :]
 
 
@@ -129,11 +131,11 @@ def _largest(contribution: Array, n_rows: int) -> Indices:
 
 
 def _influential(
-    model: Any, X: Any, contribution: Array, rows: Indices, problem: int, k: int
+    model: Any, X: Any, contribution: Array, rows: Indices, problem: int, k: int, leaves: bool
 ) -> tuple[InfluentialRow, ...]:
     """Some training rows with their contributions, and what leaving out each of them would change."""
     value = probability = [None] * len(rows)
-    if model._training is not None and len(rows):
+    if leaves and len(rows):
         values = _values_without(model, X, rows)
         reading = model._reading(X)
         repeated = None if reading is None else np.repeat(reading, len(rows), axis=0)
