@@ -1,7 +1,8 @@
-"""Machines with the kernel of Kwok (1999), and their outputs."""
+"""Machines with the kernel of Kwok (1999), their outputs, and both forms of the posterior variance."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,28 @@ import numpy as np
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, solve
 from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.probability.curvature import SHARPNESS
+from bayes_svm.probability.eigensystem import Eigensystem
 from bayes_svm.probability.kwok import KwokLink
-from bayes_svm.probability.posterior import Posterior, posterior_of
+from bayes_svm.probability.posterior import posterior_of
+
+# The smoothing that the paper leaves open: the package's, and one so sharp that more changes nothing.
+SHARP = 100.0
+SMOOTHINGS = (SHARPNESS, 10.0, 30.0, SHARP, 1000.0)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """MAP outputs and variances at some points, one column per problem."""
+
+    values: np.ndarray
+    spanned: np.ndarray  # equation 15: the part in the span of the data
+    full: np.ndarray  # and the prior's part outside it
+    n_active: np.ndarray  # points that make up each posterior
+
+    @property
+    def variances(self) -> dict[str, np.ndarray]:
+        return {"eq. 15": self.spanned, "full": self.full}
 
 
 def machine_and_solutions(
@@ -24,19 +45,30 @@ def machine_and_solutions(
 
 
 def outputs(
-    machine: Machine, solutions: list[DualSolution], C: float, X: Any, max_rows: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """MAP outputs and posterior variances at points, one column per problem."""
-    values = np.empty((X.shape[0], len(solutions)))
-    variance = np.empty_like(values)
+    machine: Machine,
+    solutions: list[DualSolution],
+    C: float,
+    X: Any,
+    sharpness: float = SHARPNESS,
+    max_rows: int | None = None,
+) -> Outputs:
+    """Outputs and variances at points, for one smoothing; ``max_rows`` limits a posterior's points."""
+    values, spanned, full = (np.empty((X.shape[0], len(solutions))) for _ in range(3))
+    diagonal, n_active = machine.kernel.diagonal(X), []
     for k, solution in enumerate(solutions):
         beta = solution.row_beta
         used = np.flatnonzero(beta)
         for part, cross in machine.kernel.blocks(X, machine.X[used], used):
             values[part, k] = cross @ beta[used] + solution.intercept
-        posterior: Posterior = posterior_of(machine, solution, C, max_rows=max_rows)
-        variance[:, k] = posterior.variance(X)
-    return values, variance
+        posterior = posterior_of(machine, solution, C, sharpness=sharpness, max_rows=max_rows)
+        system = Eigensystem.of(
+            machine.kernel(posterior.rows, posterior.rows), posterior.curvature, posterior.lam
+        )
+        for part, cross in machine.kernel.blocks(X, posterior.rows, posterior.numbers):
+            spanned[part, k] = system.variance(diagonal[part], cross, spanned_only=True)
+            full[part, k] = system.variance(diagonal[part], cross)
+        n_active.append(len(posterior.points))
+    return Outputs(values, spanned, full, np.array(n_active))
 
 
 def moderated(values: np.ndarray, variance: np.ndarray) -> np.ndarray:

@@ -1,0 +1,110 @@
+"""Criteria for kernels beside class similarity: what the paper's leaves out, the kernel's spread and C.
+
+All are lower where the kernel is better, and all take the kernel matrix H of unit diagonal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+ALIGNMENT, MEAN_ERROR, MEAN_SPREAD = "centred alignment", "nearest mean, error", "nearest mean, spread"
+MEAN_HINGE, SQUARES = "nearest mean, hinge and C", "least squares, error and C"
+WITHOUT_C, WITH_C = (ALIGNMENT, MEAN_ERROR, MEAN_SPREAD), (MEAN_HINGE, SQUARES)
+MEANINGS = {
+    ALIGNMENT: "minus the alignment of the centred kernel with the centred kernel of equal labels, which "
+    "divides by the spread of all kernel values",
+    MEAN_ERROR: "exact leave-one-out error of the rule that takes the class whose mean in feature space is "
+    "nearest; from the same sums as CS, and 1 less 2 (W - B) is about the mean of what it compares",
+    MEAN_SPREAD: "minus the mean of that rule's left-out margins, divided by their standard deviation",
+    MEAN_HINGE: "those margins times one factor: least hinge loss, the factor penalised as the SVM with C "
+    "penalises the weights",
+    SQUARES: "exact leave-one-out error of the least-squares SVM with C, in closed form; it costs a matrix "
+    "inversion, which is as much as training",
+}
+
+
+def alignment(K: np.ndarray, y: np.ndarray) -> float:
+    target = (y[:, None] == y).astype(float)
+    centred = []
+    for matrix in (K, target):
+        rows = matrix.mean(axis=0)
+        centred.append(matrix - rows - rows[:, None] + rows.mean())
+    norms = np.sqrt(np.prod([np.sum(matrix * matrix) for matrix in centred]))
+    return -float(np.sum(centred[0] * centred[1]) / norms)
+
+
+def left_out_distances(K: np.ndarray, member: np.ndarray) -> np.ndarray:
+    """Squared distance of each row, up to k(x, x), to each class's mean without the row."""
+    count = member.sum(axis=0)
+    to_mean = K @ member / count
+    square = np.diagonal(member.T @ to_mean) / count
+    distance = square - 2.0 * to_mean
+    for c in range(member.shape[1]):
+        own = np.flatnonzero(member[:, c])
+        n, itself = count[c], np.diagonal(K)[own]
+        left_to_mean = (n * to_mean[own, c] - itself) / (n - 1)
+        left_square = (n**2 * square[c] - 2.0 * n * to_mean[own, c] + itself) / (n - 1) ** 2
+        distance[own, c] = left_square - 2.0 * left_to_mean
+    return distance
+
+
+def margins(distance: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """How much nearer the own class's mean is than the nearest other, in squared distance."""
+    rows = np.arange(len(number))
+    others = distance.copy()
+    others[rows, number] = np.inf
+    return np.asarray(others.min(axis=1) - distance[rows, number])
+
+
+def hinge_of(margin: np.ndarray, apart: float, C: float) -> float:
+    """Least regularised hinge loss of factor times margins; the weights' squared length is factor² apart."""
+    n = len(margin)
+
+    def loss(logarithm: float) -> float:
+        factor = np.exp(logarithm)
+        return float(np.maximum(0.0, 1.0 - factor * margin).mean() + factor**2 * apart / (2.0 * n * C))
+
+    return float(min(minimize_scalar(loss, bounds=(-6.0, 12.0), method="bounded").fun, 1.0))
+
+
+def features_of(K: np.ndarray) -> np.ndarray:
+    """Points whose inner products are K."""
+    values, vectors = np.linalg.eigh(K)
+    kept = values > 1e-12 * values[-1]
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def least_squares_error(features: np.ndarray, member: np.ndarray, number: np.ndarray, C: float) -> float:
+    """Exact leave-one-out error of the least-squares machine with an intercept, by its hat matrix."""
+    centred, target = features - features.mean(axis=0), 2.0 * member - 1.0
+    ridge = centred.T @ centred + np.eye(features.shape[1]) / C
+    pull = np.linalg.solve(ridge, centred.T).T
+    fitted = target.mean(axis=0) + pull @ (centred.T @ target)
+    leverage = 1.0 / len(features) + np.einsum("ij,ij->i", pull, centred)
+    left_out = target - (target - fitted) / (1.0 - leverage)[:, None]
+    return float(np.mean(left_out.argmax(axis=1) != number))
+
+
+def criteria(
+    K: np.ndarray, features: np.ndarray, y: np.ndarray, penalties: tuple[float, ...]
+) -> dict[tuple[str, float], float]:
+    """All criteria by name and C, those without C at C = 0; ``features`` have the inner products K."""
+    classes, number = np.unique(y, return_inverse=True)
+    member = np.eye(len(classes))[number]
+    distance = left_out_distances(K, member)
+    margin = margins(distance, number)
+    means = member / member.sum(axis=0)
+    gram = means.T @ K @ means
+    lengths = np.diagonal(gram)
+    apart = float(np.sum(lengths[:, None] + lengths - 2.0 * gram) / (len(gram) * (len(gram) - 1)))
+    found = {
+        (ALIGNMENT, 0.0): alignment(K, y),
+        (MEAN_ERROR, 0.0): float(np.mean(distance.argmin(axis=1) != number)),
+        (MEAN_SPREAD, 0.0): -float(margin.mean() / margin.std()) if margin.std() > 0 else 0.0,
+    }
+    for C in penalties:
+        # The difference of two squared distances has weights of twice the distance of the means.
+        found[MEAN_HINGE, C] = hinge_of(margin, 4.0 * apart, C)
+        found[SQUARES, C] = least_squares_error(features, member, number, C)
+    return found
