@@ -8,10 +8,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-ALIGNMENT, MEAN_ERROR, MEAN_SPREAD = "centred alignment", "nearest mean, error", "nearest mean, spread"
+SPREAD, ALIGNMENT = "W - B over spread", "centred alignment"
+MEAN_ERROR, MEAN_SPREAD = "nearest mean, error", "nearest mean, spread"
 MEAN_HINGE, SQUARES = "nearest mean, hinge and C", "least squares, error and C"
-WITHOUT_C, WITH_C = (ALIGNMENT, MEAN_ERROR, MEAN_SPREAD), (MEAN_HINGE, SQUARES)
+WITHOUT_C, WITH_C = (SPREAD, ALIGNMENT, MEAN_ERROR, MEAN_SPREAD), (MEAN_HINGE, SQUARES)
 MEANINGS = {
+    SPREAD: "minus W - B, divided by the standard deviation of the kernel over pairs of different rows",
     ALIGNMENT: "minus the alignment of the centred kernel with the centred kernel of equal labels, which "
     "divides by the spread of all kernel values",
     MEAN_ERROR: "exact leave-one-out error of the rule that takes the class whose mean in feature space is "
@@ -32,6 +34,17 @@ def alignment(K: np.ndarray, y: np.ndarray) -> float:
         centred.append(matrix - rows - rows[:, None] + rows.mean())
     norms = np.sqrt(np.prod([np.sum(matrix * matrix) for matrix in centred]))
     return -float(np.sum(centred[0] * centred[1]) / norms)
+
+
+def over_spread(K: np.ndarray, member: np.ndarray) -> float:
+    n, own = len(K), np.diagonal(K)
+    same, squares = float(np.sum(member * (K @ member))), float(np.sum(member.sum(axis=0) ** 2))
+    within = (same - own.sum()) / (squares - n)
+    between = (K.sum() - same) / (n**2 - squares)
+    pairs = n * (n - 1)
+    mean = (K.sum() - own.sum()) / pairs
+    variance = (np.sum(K * K) - np.sum(own * own)) / pairs - mean**2
+    return -float((within - between) / np.sqrt(max(variance, 1e-300)))
 
 
 def left_out_distances(K: np.ndarray, member: np.ndarray) -> np.ndarray:
@@ -99,6 +112,7 @@ def criteria(
     lengths = np.diagonal(gram)
     apart = float(np.sum(lengths[:, None] + lengths - 2.0 * gram) / (len(gram) * (len(gram) - 1)))
     found = {
+        (SPREAD, 0.0): over_spread(K, member),
         (ALIGNMENT, 0.0): alignment(K, y),
         (MEAN_ERROR, 0.0): float(np.mean(distance.argmin(axis=1) != number)),
         (MEAN_SPREAD, 0.0): -float(margin.mean() / margin.std()) if margin.std() > 0 else 0.0,

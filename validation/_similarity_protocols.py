@@ -35,19 +35,20 @@ def window_error(codes: np.ndarray, y: np.ndarray, splits: Splits, C: float, one
     machine is the same.
     """
     wrong = total = 0
-    classes, number = np.unique(y, return_inverse=True)
+    number = np.unique(y, return_inverse=True)[1]
     for train, test in splits:
         rows, count = np.unique(np.column_stack([codes[train], number[train]]), axis=0, return_counts=True)
         points, label, kernel = rows[:, :-1], rows[:, -1], AggregationKernel()
         cross = kernel(codes[test], points)
         if one_vs_rest:
-            values = [
-                SVC(C=C, kernel="precomputed")
-                .fit(kernel(points, points), label == k, sample_weight=count)
-                .decision_function(cross)
-                for k in range(len(classes))
+            # Outputs alike to two digits are decided for the most frequent class.
+            order = np.argsort(-np.bincount(number[train]), kind="stable")
+            machines = [
+                SVC(C=C, kernel="precomputed").fit(kernel(points, points), label == k, sample_weight=count)
+                for k in order
             ]
-            predicted = np.argmax(values, axis=0)
+            values = [machine.decision_function(cross).round(2) for machine in machines]
+            predicted = order[np.argmax(values, axis=0)]
         else:
             machine = SVC(C=C, kernel="precomputed").fit(kernel(points, points), label, sample_weight=count)
             predicted = machine.predict(cross)
