@@ -27,11 +27,11 @@ WHY = """\
 Xi-alpha counts a row as an error if rho alpha R² + xi is at least 1. A row at its bound has alpha = C. So
 where rho C R² is at least 1, with the RBF kernel (R² = 1) and rho = 1 from C = 1 on, every row at its bound
 counts, whether or not it is decided rightly. The estimate is then at least their share, the column *at the
-bound* (where rows occur more than once, copies share a coefficient, and it may be less). Joachims' texts have
-C = 0.5 and few rows at their bounds. On noisy tasks many are, and there it is far off, most of all on {worst}:
-{told:.0f} % at rho = 1, {exact:.1f} % by exact leave-one-out, {share:.0f} % of the rows at their bounds. It
-serves where few are, or where C is small enough. Over the {n} sets the rank correlation of its distance from
-exact leave-one-out with the share at the bound is {correlation:.2f} (RBF, C = 1, rho = 1)."""
+bound* (where rows occur more than once, copies share a coefficient, and it may be less). Joachims' texts
+have C = 0.5 and few rows at their bounds. On noisy tasks many are, and there it is far off. It is farthest on
+{worst}: {told:.0f} % at rho = 1, {exact:.1f} % by exact leave-one-out, {share:.0f} % of the rows at their
+bounds. It serves where few are, or where C is small enough. Over the {n} sets the rank correlation of its
+distance from exact leave-one-out with the share at the bound is {correlation:.2f} (RBF, C = 1, rho = 1)."""
 
 KERNELS, PENALTIES, SHOWN = ("rbf", "linear"), (0.1, 1.0, 10.0), 1.0
 COLUMNS = ("rho 1", "rho 2", "leave-one-out", "test")
