@@ -126,7 +126,7 @@ def at_sigma(X: np.ndarray, y: np.ndarray, sigma: float, Cs: tuple[float, ...]) 
         *(class_similarity(X, y, kernel=kernel, unbiased=u).value for u in (True, False)),
         {C: loo_error(SVC(C=C, gamma=kernel.gamma), X, y) for C in Cs},
         {TEN_FOLDS: gaussian_error(X, y, kernel, 1.0)},
-        criteria(K, features_of(K), y, Cs),
+        criteria(K, features_of(K), y, Cs, np.ones(len(y))),
     )
 
 
@@ -147,8 +147,11 @@ def windows(n_attributes: int, widths: tuple[int, int]) -> list[slice]:
 
 
 def at_window(name: str, codes: np.ndarray, y: np.ndarray, Cs: tuple[float, ...]) -> Found:
-    kernel = AggregationKernel()
-    features = kernel.one_hot(codes)[0].toarray()
+    kernel, number = AggregationKernel(), np.unique(y, return_inverse=True)[1]
+    # A window has few different rows.
+    rows, count = np.unique(np.column_stack([codes, number]), axis=0, return_counts=True)
+    different = rows[:, :-1]
+    features = kernel.one_hot(different)[0].toarray()
     features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-300)  # all unknown: 0
     return Found(
         *(class_similarity(codes, y, kernel=kernel, unbiased=u).value for u in (True, False)),
@@ -157,7 +160,7 @@ def at_window(name: str, codes: np.ndarray, y: np.ndarray, Cs: tuple[float, ...]
             protocol: window_error(codes, y, splits, 1.0, one_vs_rest=protocol == TWO_FOLDS)
             for protocol, splits in protocols_of(name, y).items()
         },
-        criteria(kernel(codes, codes), features, y, Cs),
+        criteria(kernel(different, different), features, rows[:, -1], Cs, count.astype(float)),
     )
 
 

@@ -21,6 +21,7 @@ from validation._kwok import machine_and_solutions, outputs
 from validation._kwok_figures import deferred
 from validation._kwok_text import break_even
 from validation._similarity_criteria import (
+    criteria,
     features_of,
     least_squares_error,
     left_out_distances,
@@ -67,7 +68,7 @@ def test_equation_15_is_the_part_of_the_variance_in_the_span():
 def test_distances_to_class_means_are_those_without_the_row():
     X, y = three_classes()
     K = GaussianKernel(1.0)(X, X)
-    points, found = features_of(K), left_out_distances(K, np.eye(3)[y])
+    points, found = features_of(K), left_out_distances(K, np.eye(3)[y], np.ones(len(y)))
     for i in range(len(y)):
         for c in range(3):
             others = points[(y == c) & (np.arange(len(y)) != i)].mean(axis=0)
@@ -82,7 +83,7 @@ def test_the_spread_criterion_has_the_means_of_class_similarity():
     K, found = kernel(X, X), class_similarity(X, y, kernel=kernel)
     pairs = K[~np.eye(len(y), dtype=bool)]
     expected = -(found.within - found.between) / pairs.std()
-    assert over_spread(K, np.eye(3)[y]) == pytest.approx(expected)
+    assert over_spread(K, np.eye(3)[y], np.ones(len(y))) == pytest.approx(expected)
 
 
 def test_least_squares_left_out_by_the_hat_matrix_is_training_again():
@@ -94,7 +95,18 @@ def test_least_squares_left_out_by_the_hat_matrix_is_training_again():
         again = Ridge(alpha=1.0 / C).fit(X[kept], 2.0 * member[kept] - 1.0)
         wrong += again.predict(X[i : i + 1]).argmax() != y[i]
     assert 0 < wrong < len(y)
-    assert least_squares_error(X, member, y, C) == pytest.approx(wrong / len(y))
+    assert least_squares_error(X, member, y, C, np.ones(len(y))) == pytest.approx(wrong / len(y))
+
+
+def test_a_row_with_a_count_is_as_many_rows():
+    X, y = three_classes(n=15)
+    count = np.random.default_rng(0).integers(1, 4, size=len(y))
+    K, repeated = X @ X.T, np.repeat(np.arange(len(y)), count)
+    once = criteria(K, X, y, (1.0, 10.0), count.astype(float))
+    all_rows = criteria(
+        K[np.ix_(repeated, repeated)], X[repeated], y[repeated], (1.0, 10.0), np.ones(count.sum())
+    )
+    assert once == pytest.approx(all_rows)
 
 
 @pytest.mark.parametrize("name", ["house-votes-84", "kr-vs-kp"])
