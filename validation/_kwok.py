@@ -13,7 +13,7 @@ from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.curvature import SHARPNESS
 from bayes_svm.probability.eigensystem import Eigensystem
 from bayes_svm.probability.kwok import KwokLink
-from bayes_svm.probability.posterior import posterior_of
+from bayes_svm.probability.posterior import Posterior, posterior_of
 
 # The smoothing that the paper leaves open: the package's, and one so sharp that more changes nothing.
 SHARP = 100.0
@@ -50,25 +50,25 @@ def outputs(
     C: float,
     X: Any,
     sharpness: float = SHARPNESS,
-    max_rows: int | None = None,
 ) -> Outputs:
-    """Outputs and variances at points, for one smoothing; ``max_rows`` limits a posterior's points."""
-    values, spanned, full = (np.empty((X.shape[0], len(solutions))) for _ in range(3))
-    diagonal, n_active = machine.kernel.diagonal(X), []
-    for k, solution in enumerate(solutions):
-        beta = solution.row_beta
-        used = np.flatnonzero(beta)
-        for part, cross in machine.kernel.blocks(X, machine.X[used], used):
-            values[part, k] = cross @ beta[used] + solution.intercept
-        posterior = posterior_of(machine, solution, C, sharpness=sharpness, max_rows=max_rows)
-        system = Eigensystem.of(
-            machine.kernel(posterior.rows, posterior.rows), posterior.curvature, posterior.lam
-        )
-        for part, cross in machine.kernel.blocks(X, posterior.rows, posterior.numbers):
-            spanned[part, k] = system.variance(diagonal[part], cross, spanned_only=True)
-            full[part, k] = system.variance(diagonal[part], cross)
-        n_active.append(len(posterior.points))
-    return Outputs(values, spanned, full, np.array(n_active))
+    """Outputs and variances at points, for one smoothing."""
+    kernel, diagonal = machine.kernel, machine.kernel.diagonal(X)
+    columns = []
+    for solution in solutions:
+        used = np.flatnonzero(solution.row_beta)
+        values = kernel(X, machine.X[used]) @ solution.row_beta[used] + solution.intercept
+        posterior = posterior_of(machine, solution, C, sharpness=sharpness)
+        gram, cross = kernel(posterior.rows, posterior.rows), kernel(X, posterior.rows)
+        columns.append((values, *variances(posterior, gram, diagonal, cross), len(posterior.points)))
+    return Outputs(*(np.stack(part, axis=-1) for part in zip(*columns, strict=True)))
+
+
+def variances(
+    posterior: Posterior, gram: np.ndarray, diagonal: np.ndarray, cross: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Equation 15 and the full variance, given the kernel values of the posterior's points."""
+    system = Eigensystem.of(gram, posterior.curvature, posterior.lam)
+    return system.variance(diagonal, cross, spanned_only=True), system.variance(diagonal, cross)
 
 
 def moderated(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
