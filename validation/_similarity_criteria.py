@@ -17,7 +17,7 @@ MEANINGS = {
     ALIGNMENT: "minus the alignment of the centred kernel with the centred kernel of equal labels, which "
     "divides by the spread of all kernel values",
     MEAN_ERROR: "exact leave-one-out error of the rule that takes the class whose mean in feature space is "
-    "nearest; from the same sums as CS, and 1 less 2 (W - B) is about the mean of what it compares",
+    "nearest; it takes the same sums as CS",
     MEAN_SPREAD: "minus the mean of that rule's left-out margins, divided by their standard deviation",
     MEAN_HINGE: "those margins times one factor: least hinge loss, the factor penalised as the SVM with C "
     "penalises the weights",
