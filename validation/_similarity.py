@@ -15,6 +15,8 @@ from sklearn.svm import SVC
 
 from bayes_svm import AggregationKernel, GaussianKernel, class_similarity, leave_one_out
 from validation._common import progress, table
+from validation._similarity_criteria import ALIGNMENT, criteria, features_of
+from validation._similarity_protocols import TEN_FOLDS, TWO_FOLDS, gaussian_error, protocols_of, window_error
 
 SIGMA_SETS = {"ionosphere": "class", "sonar": "class", "liver-disorders": "selector"}
 WINDOW_SETS = {
@@ -66,12 +68,17 @@ class Sweep:
     width: np.ndarray  # attributes in the window
     similarity: np.ndarray
     plug_in: np.ndarray
-    alignment: np.ndarray
     errors: dict[float, np.ndarray]  # by C
+    protocols: dict[str, np.ndarray]  # errors by the paper's own protocols, C = 1
+    criteria: dict[tuple[str, float], np.ndarray]  # others, by name and C
 
     @property
     def error(self) -> np.ndarray:
         return self.errors[1.0]
+
+    @property
+    def alignment(self) -> np.ndarray:
+        return self.criteria[ALIGNMENT, 0.0]
 
 
 def rank(one: np.ndarray, other: np.ndarray) -> float:
@@ -86,30 +93,48 @@ def sigmas(d: int) -> np.ndarray:
     return np.sqrt(d) * np.geomspace(0.05, 10, STEPS)
 
 
-def alignment(K: np.ndarray, y: np.ndarray) -> float:
-    """Minus the alignment of the centred kernel with the centred kernel of equal labels: lower is better."""
-    target = (y[:, None] == y).astype(float)
-    for matrix in (K, target):
-        matrix -= matrix.mean(axis=0)
-        matrix -= matrix.mean(axis=1, keepdims=True)
-    return -float(np.sum(K * target) / np.sqrt(np.sum(K * K) * np.sum(target * target)))
+@dataclass(frozen=True)
+class Found:
+    """One value of everything for one kernel."""
+
+    similarity: float
+    plug_in: float
+    errors: dict[float, float]
+    protocols: dict[str, float]
+    criteria: dict[tuple[str, float], float]
 
 
-def at_sigma(X: np.ndarray, y: np.ndarray, sigma: float, Cs: tuple[float, ...]) -> list[float]:
+def stacked(found: list[Found], part: str) -> dict:
+    """The dictionaries of one part as one dictionary of arrays."""
+    several = [getattr(one, part) for one in found]
+    return {key: np.array([values[key] for values in several]) for key in several[0]}
+
+
+def swept(name: str, position: np.ndarray, label: list[str], width: np.ndarray, found: list[Found]) -> Sweep:
+    progress(f"{name}: {len(found)} kernels")
+    similarity, plug_in = (
+        np.array([getattr(one, part) for one in found]) for part in ("similarity", "plug_in")
+    )
+    parts = (stacked(found, part) for part in ("errors", "protocols", "criteria"))
+    return Sweep(name, position, label, width, similarity, plug_in, *parts)
+
+
+def at_sigma(X: np.ndarray, y: np.ndarray, sigma: float, Cs: tuple[float, ...]) -> Found:
     kernel = GaussianKernel(sigma)
-    similarity, plug_in = (class_similarity(X, y, kernel=kernel, unbiased=u).value for u in (True, False))
-    errors = [loo_error(SVC(C=C, gamma=kernel.gamma), X, y) for C in Cs]
-    return [similarity, plug_in, alignment(kernel(X, X), y), *errors]
+    K = kernel(X, X)
+    return Found(
+        *(class_similarity(X, y, kernel=kernel, unbiased=u).value for u in (True, False)),
+        {C: loo_error(SVC(C=C, gamma=kernel.gamma), X, y) for C in Cs},
+        {TEN_FOLDS: gaussian_error(X, y, kernel, 1.0)},
+        criteria(K, features_of(K), y, Cs, np.ones(len(y))),
+    )
 
 
 def sigma_sweep(data: str, name: str, jobs: int) -> Sweep:
     X, y = numbers_of(data, name)
     grid, Cs = sigmas(X.shape[1]), (1.0, 10.0, 100.0)
-    found = np.array(Parallel(n_jobs=jobs)(delayed(at_sigma)(X, y, sigma, Cs) for sigma in grid)).T
-    progress(f"{name}: {len(grid)} values of sigma")
-    labels = [f"{sigma:.2f}" for sigma in grid]
-    width = np.full(len(grid), X.shape[1])
-    return Sweep(name, grid, labels, width, *found[:3], dict(zip(Cs, found[3:], strict=True)))
+    found = Parallel(n_jobs=jobs)(delayed(at_sigma)(X, y, sigma, Cs) for sigma in grid)
+    return swept(name, grid, [f"{sigma:.2f}" for sigma in grid], np.full(len(grid), X.shape[1]), found)
 
 
 def windows(n_attributes: int, widths: tuple[int, int]) -> list[slice]:
@@ -121,21 +146,30 @@ def windows(n_attributes: int, widths: tuple[int, int]) -> list[slice]:
     return found
 
 
-def at_window(codes: np.ndarray, y: np.ndarray, Cs: tuple[float, ...]) -> list[float]:
-    kernel = AggregationKernel()
-    similarity, plug_in = (class_similarity(codes, y, kernel=kernel, unbiased=u).value for u in (True, False))
-    errors = [loo_error(SVC(C=C, kernel=kernel), codes, y) for C in Cs]
-    return [similarity, plug_in, alignment(kernel(codes, codes), y), *errors]
+def at_window(name: str, codes: np.ndarray, y: np.ndarray, Cs: tuple[float, ...]) -> Found:
+    kernel, number = AggregationKernel(), np.unique(y, return_inverse=True)[1]
+    # A window has few different rows.
+    rows, count = np.unique(np.column_stack([codes, number]), axis=0, return_counts=True)
+    different = rows[:, :-1]
+    features = kernel.one_hot(different)[0].toarray()
+    features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-300)  # all unknown: 0
+    return Found(
+        *(class_similarity(codes, y, kernel=kernel, unbiased=u).value for u in (True, False)),
+        {C: loo_error(SVC(C=C, kernel=kernel), codes, y) for C in Cs},
+        {
+            protocol: window_error(codes, y, splits, 1.0, one_vs_rest=protocol == TWO_FOLDS)
+            for protocol, splits in protocols_of(name, y).items()
+        },
+        criteria(kernel(different, different), features, rows[:, -1], Cs, count.astype(float)),
+    )
 
 
 def window_sweep(data: str, name: str, jobs: int) -> Sweep:
     codes, y = symbols_of(data, name)
     seen, Cs = windows(codes.shape[1], WINDOW_SETS[name]), (1.0, 10.0)
-    found = np.array(Parallel(n_jobs=jobs)(delayed(at_window)(codes[:, w], y, Cs) for w in seen)).T
-    progress(f"{name}: {len(seen)} windows")
+    found = Parallel(n_jobs=jobs)(delayed(at_window)(name, codes[:, w], y, Cs) for w in seen)
     labels = [f"{w.start + 1}" if w.stop == w.start + 1 else f"{w.start + 1} to {w.stop}" for w in seen]
-    width = np.array([w.stop - w.start for w in seen])
-    return Sweep(name, np.arange(len(seen)), labels, width, *found[:3], dict(zip(Cs, found[3:], strict=True)))
+    return swept(name, np.arange(len(seen)), labels, np.array([w.stop - w.start for w in seen]), found)
 
 
 def draw(sweep: Sweep, number: int, folder: Path) -> str:
@@ -147,16 +181,18 @@ def draw(sweep: Sweep, number: int, folder: Path) -> str:
 
     drawn, left = plt.subplots(figsize=(8, 4), layout="constrained")
     right = left.twinx()
-    left.plot(sweep.position, 100 * sweep.error, "C3", label="leave-one-out error, %")
-    right.plot(sweep.position, sweep.similarity, "C0", label="CS")
+    left.plot(sweep.position, 100 * sweep.error, c="#D55E00", label="leave-one-out error, %")
+    for (protocol, error), style in zip(sweep.protocols.items(), ("--", ":"), strict=False):
+        left.plot(sweep.position, 100 * error, style, c="k", lw=1, label=f"error, {protocol}, %")
+    right.plot(sweep.position, sweep.similarity, c="#0072B2", label="CS")
     if sweep.name in SIGMA_SETS:
-        right.plot(sweep.position, sweep.plug_in, "C0--", lw=1, label="CS, plug-in")
+        right.plot(sweep.position, sweep.plug_in, "--", c="#0072B2", lw=1, label="CS, plug-in")
         left.set(xscale="log", xlabel="sigma")
     else:
         left.set_xlabel("window of attributes, to and fro, one wider at each turn")
-    left.set(ylabel="leave-one-out error, %", title=f"Figure {number}: {sweep.name}")
+    left.set(ylabel="error, %", title=f"Figure {number}: {sweep.name}")
     right.set_ylabel("CS")
-    drawn.legend(loc="outside lower center", ncols=3)
+    drawn.legend(loc="outside lower center", ncols=4)
     path = folder / f"class_similarity_{sweep.name}.png"
     drawn.savefig(path, dpi=100)
     plt.close(drawn)

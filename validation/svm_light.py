@@ -82,6 +82,24 @@ def compare(args: argparse.Namespace, name: str) -> tuple[list[list[str]], list[
     return rows, largest
 
 
+def agreement(largest: list[list[str]]) -> str:
+    """What the agreement needs: the tolerance, and documents that differ."""
+    worst = {
+        tolerance: max(
+            float(cell)
+            for row in largest
+            if row[2] == tolerance and row[1].startswith("different")
+            for cell in row[4:]
+        )
+        for tolerance in TOLERANCES
+    }
+    loose, tight = (f"{worst[tolerance]:.3f}" for tolerance in TOLERANCES)
+    return (
+        f"Where no document occurs twice, the largest difference is {tight} at its tolerance {TOLERANCES[1]} "
+        f"and {loose} at {TOLERANCES[0]}, its default."
+    )
+
+
 def main() -> None:
     parser = parser_for(__doc__ or "")
     parser.add_argument("--program", required=True, metavar="FILE", help="svm_learn of SVM-light 6")
@@ -95,7 +113,8 @@ def main() -> None:
             largest += parts[1]
     page.add(
         "## Largest differences, percentage points",
-        "SVM-light prints two digits: up to 0.005 is rounding. Where it prints NaN, no decision is positive.",
+        "SVM-light prints two digits: up to 0.005 is rounding. Where it prints NaN, no decision is positive. "
+        + agreement(largest),
         table(("collection", "documents", "its tolerance", "estimates", *MEASURES), largest, left=2),
     )
     head = (

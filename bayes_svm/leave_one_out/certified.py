@@ -26,8 +26,10 @@ from bayes_svm.utils.types import Array, Indices, Mask
 __all__ = ["keep_their_sign", "leave_out_signs", "proven"]
 
 
-# So many cases are tried before it is decided whether to look for proofs in the others.
-TRIAL_CASES = 10
+# So many cases are tried before it is decided whether to look for proofs in the others. A trial does the work
+# of both ways, so it takes no more than this share of the cases, but FEWEST_TRIED at least. Of up to
+# TRIAL_CASES none is a trial: proofs are looked for in all.
+TRIAL_CASES, TRIAL_SHARE, FEWEST_TRIED = 10, 0.1, 3
 # Proofs are worth their work if at least this share of the cases tried ended by one.
 WORTH = 0.5
 # Where exact paths are at hand, the check is worth its time if it proves at least this share of the cases
@@ -70,8 +72,9 @@ def leave_out_signs(
     rest : array of shape (n_cases,)
         Upper bound that the point keeps; 0 leaves the point out.
     proof : bool
-        Whether to look for proofs. After ten cases the search is given up if fewer than half of these
-        ended by a proof, or if the moves of pairs alone would have been less work.
+        Whether to look for proofs. Of more than ten cases, a tenth are tried, three at least and ten at most.
+        The search is given up if fewer than half of these ended by a proof, or if the moves of pairs alone
+        would have been less work.
     tolerance : float
         Violation of optimality at which the moves of pairs stop.
     max_steps : int
@@ -104,9 +107,9 @@ def leave_out_signs(
     run = _Run(_whole(solution), points, rest, found)
     checked, open_cases = run.check(open_cases)
     run.solve(checked, Rules(False, False, tolerance, limit))
-    tried, left = open_cases[:TRIAL_CASES], open_cases[TRIAL_CASES:]
-    more = len(checked) + len(open_cases) > TRIAL_CASES
-    run.solve(tried, Rules(proof, more, tolerance, limit))
+    n_tried = _n_tried(len(open_cases))
+    tried, left = open_cases[:n_tried], open_cases[n_tried:]
+    run.solve(tried, Rules(proof, len(left) > 0, tolerance, limit))
     if len(left):
         run.solve_all(left, Rules(proof and _worth(found, tried), False, tolerance, limit), n_jobs)
     return found
@@ -164,6 +167,13 @@ def _decide_at_once(solution: DualSolution, points: Indices, rest: Array, found:
     if solution.exact:
         _check_unchanged(solution, points, rest, open_cases, found)
     return open_cases[found.outcomes[open_cases] == UNPROVEN]
+
+
+def _n_tried(n_cases: int) -> int:
+    """How many cases are tried before it is decided about the others."""
+    if n_cases <= TRIAL_CASES:
+        return n_cases
+    return min(TRIAL_CASES, max(FEWEST_TRIED, int(TRIAL_SHARE * n_cases)))
 
 
 def _worth(found: SignsFound, tried: Indices) -> bool:

@@ -124,9 +124,26 @@ def test_proofs_are_given_up_where_they_do_not_pay(monkeypatch):
     given_up = leave_out_signs(solution, points, rest, proof=True)
     warm = leave_out_signs(solution, points, rest, proof=False)
     assert proven(certain, problem).sum() > proven(given_up, problem).sum() > proven(warm, problem).sum()
-    later = np.flatnonzero(warm.outcomes != CHECKED)[certified.TRIAL_CASES :]
+    open_cases = np.flatnonzero(warm.outcomes != CHECKED)
+    later = open_cases[certified.TRIAL_CASES :]
     np.testing.assert_array_equal(given_up.values[later], warm.values[later])
     assert certain.steps.sum() < warm.steps.sum()
+    # Only those tried were ended by proofs, and they are no more than a tenth.
+    tried = open_cases[proven(given_up, problem)[open_cases]]
+    assert certified.FEWEST_TRIED < len(open_cases) / 10 < certified.TRIAL_CASES
+    assert 0 < len(tried) <= len(open_cases) / 10
+
+
+def test_of_few_cases_none_is_a_trial(monkeypatch):
+    problem, solution = solved(*noisy(n=120, seed=3), C=10.0, kernel="linear")
+    warm = leave_out_signs(solution, np.arange(120), np.zeros(120), proof=False)
+    few = np.flatnonzero(warm.outcomes != CHECKED)[: certified.TRIAL_CASES]
+    alone = leave_out_signs(solution, few, np.zeros(len(few)), proof=True)
+    monkeypatch.setattr(certified, "WORTH", 1.1)
+    again = leave_out_signs(solution, few, np.zeros(len(few)), proof=True)
+    assert proven(alone, problem).sum() > 1
+    for name in ("values", "outcomes", "steps"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(again, name))
 
 
 def test_a_stable_solution_whose_remainder_is_not_stable_is_not_called_proven():
