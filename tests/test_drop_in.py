@@ -13,9 +13,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.discovery import all_displays, all_estimators
 
 from _data import noisy, three_classes
+from _figures import plt
 from bayes_svm import BayesSVC
 
-TAKES = {"estimator", "estimators"}
+# In the order of preference: scikit-learn 1.6 has ClassifierChain(base_estimator).
+TAKES = ("estimator", "estimators", "base_estimator")
 # Those that take a regressor.
 REGRESSION = {"RANSACRegressor", "RegressorChain"}
 # Meta-estimators with what they need besides the estimator; the others need nothing.
@@ -49,9 +51,9 @@ LINEAR = {"RFE", "RFECV", "SelectFromModel"}
 def metaestimators():
     """Name and class of every meta-estimator that takes a classifier."""
     for name, kind in all_estimators():
-        takes = TAKES & set(inspect.signature(kind).parameters)
+        takes = [given for given in TAKES if given in inspect.signature(kind).parameters]
         if takes and not name.endswith("Regressor") and name not in REGRESSION:
-            yield name, kind, next(iter(takes))
+            yield name, kind, takes[0]
 
 
 NAMES = {name: (kind, takes) for name, kind, takes in metaestimators()}
@@ -123,13 +125,9 @@ WITHOUT_LABELS = {"DecisionBoundaryDisplay", "PartialDependenceDisplay"}
 def test_every_display_takes_it(name):
     if name == "PredictionErrorDisplay":
         pytest.skip("shows the errors of a regressor")
-    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     X, y = noisy(80, d=2)
     model = BayesSVC().fit(X, y)
     labels = () if name in WITHOUT_LABELS else (y,)
     display = dict(all_displays())[name].from_estimator(model, X, *labels, **DISPLAYS[name])
     assert display.figure_.axes
-    pyplot.close("all")
+    plt.close("all")
