@@ -30,7 +30,7 @@ extensions = [
     "own_members",
 ]
 # README.md is what the folder shows in the repository; examples/ and figures/ are read by sphinx-gallery.
-exclude_patterns = ["README.md", "data/README.md", "examples", "figures", "_*", "**/sg_execution_times.rst"]
+exclude_patterns = ["README.md", "data/README.md", "examples", "figures", "_*"]
 templates_path = ["_templates"]
 nitpicky = True
 # Names of other packages, whose inventories are not downloaded.
@@ -60,6 +60,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "reset_modules": ("matplotlib", "figure_style.use"),
     "show_memory": False,
+    "within_subsection_order": "gallery_order.place",
+    "write_computation_times": False,
     "show_signature": False,
 }
 
@@ -67,11 +69,18 @@ html_theme = "pydata_sphinx_theme"
 html_title = "bayes_svm"
 html_baseurl = addresses["documentation"]
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
 html_extra_path = ["llms.txt"]
 html_show_sphinx = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
-    "logo": {"text": "bayes_svm"},
+    "logo": {
+        "text": "bayes_svm",
+        "image_light": "_static/favicon.svg",
+        "image_dark": "_static/favicon.svg",
+        "alt_text": "",
+    },
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "secondary_sidebar_items": ["page-toc"],

@@ -102,13 +102,13 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         Relative gap reached.
     n_planes_ : int or array of shape (n_problems,)
         Number of cutting planes computed.
-    history_ : array of shape (n_planes_, 3) or list of arrays
+    history_ : array of shape (`n_planes_`, 3) or list of arrays
         Value reached, lower bound and number of planes kept, after each plane.
     n_iter_ : array of shape (n_problems,)
         Number of cutting planes computed, always as an array.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (`n_features_in_`,)
         Names of the features. Only if X has feature names that are all strings.
 
     Notes
