@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayes_svm.classifiers.bayes_svc import BayesSVC
+    from bayes_svm.classifiers.explanation import Explanation
     from bayes_svm.classifiers.pairwise_coupling import PairwiseCouplingClassifier
     from bayes_svm.conformal.svc import ConformalSVC
     from bayes_svm.decision import RejectOptionClassifier, Threshold, choose_threshold
@@ -32,6 +33,7 @@ __all__ = [
     "ClassSimilarity",
     "ConformalSVC",
     "Evidence",
+    "Explanation",
     "GaussianKernel",
     "HypersphereKernel",
     "KernelOptimum",
@@ -54,6 +56,7 @@ __all__ = [
 
 _HOMES = {
     "classifiers.bayes_svc": ("BayesSVC",),
+    "classifiers.explanation": ("Explanation",),
     "classifiers.pairwise_coupling": ("PairwiseCouplingClassifier",),
     "conformal.svc": ("ConformalSVC",),
     "decision": ("RejectOptionClassifier", "Threshold", "choose_threshold"),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayes_svm.classifiers.expansion import without_repeats
-from bayes_svm.classifiers.predictions import SVCPredictions, bag_of
+from bayes_svm.classifiers.predictions import SVCPredictions, may_be_joined
 from bayes_svm.classifiers.solution_reading import (
     SolutionReader,
     SolutionReading,
@@ -18,6 +18,7 @@ from bayes_svm.classifiers.solution_reading import (
     link_data,
     rows_left_out,
 )
+from bayes_svm.classifiers.training_rows import TrainingRows
 from bayes_svm.conformal.venn_abers import predictors
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, solve, warn_if_inexact
@@ -290,7 +291,6 @@ class BayesSVC(SVCPredictions):
         self._calibration = Calibration(self.link, self.smoothing, self.multiclass, self.class_weight_)
         self._probabilities = self._calibration.fit(data)
         self._venn_abers = predictors(data.values, data.y, data.weight)
-        self._bag = bag_of(self, machine) if reader.groups is None else None
         # The attributes: what predictions are made from, and the rows left out.
         self._store_machine(machine, found, reader)
         self._store_left_out(rows_left_out(machine, leaving, found), leaving, data, reading)
@@ -315,6 +315,10 @@ class BayesSVC(SVCPredictions):
         self.n_support_ = np.bincount(machine.y[used], minlength=len(machine.classes))
         self.support_vectors_ = np.empty((0, 0)) if machine.kernel.precomputed else machine.X[self.support_]
         self.dual_coef_ = coefficients[:, self.support_]
+        self._training = TrainingRows.of(machine, self.support_)
+        # The parameters of the fit, which may be set to others before new points join its rows.
+        joins = reader.groups is None and may_be_joined(machine)
+        self._joined = {name: getattr(self, name) for name in self._parameter_constraints} if joins else None
         self._expansion = without_repeats(machine.row_of[self.support_], self.dual_coef_)
         self.intercept_ = np.array([solution.intercept for solution in solutions])
         self.n_iter_ = np.array([max(1, solution.smo_steps + solution.pivots) for solution in solutions])
@@ -358,7 +362,12 @@ class BayesSVC(SVCPredictions):
 
 
 def fit_resumably(
-    model: BayesSVC, X: Any, y: ArrayLike, open_store: Callable[[tuple[int, int]], Store]
+    model: BayesSVC,
+    X: Any,
+    y: ArrayLike,
+    open_store: Callable[[tuple[int, int]], Store],
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> BayesSVC:
     """Fit so that an interrupted fit can be resumed: left-out values are stored as they are found.
 
@@ -373,6 +382,10 @@ def fit_resumably(
     open_store : callable
         Takes a pair, the number of values of each problem and the number of problems. Returns the store,
         which may hold the values of an earlier run.
+    sample_weight : array of shape (n_samples,), optional
+        How often each row counts.
+    groups : array of shape (n_samples,), optional
+        Group of each row; groups are left out whole.
 
     Returns
     -------
@@ -380,7 +393,8 @@ def fit_resumably(
         The fitted ``model``.
     """
     with one_blas_thread():
-        machine = model._machine(X, y, None)
-        leaving = what_leaves(machine, model.leave_out, y, None)
-        model._fit(machine, leaving, store=open_store((len(leaving.case), machine.n_problems)))
+        machine = model._machine(X, y, sample_weight)
+        numbers = group_numbers(groups, len(machine.y))
+        leaving = what_leaves(machine, model.leave_out, y, numbers)
+        model._fit(machine, leaving, numbers, open_store((len(leaving.case), machine.n_problems)))
     return model

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm.classifiers.explaining import as_one_row, explained
+from bayes_svm.classifiers.explanation import Explanation
 from bayes_svm.classifiers.parameters import SVCParameters
 from bayes_svm.conformal.intervals import TransductiveVennAbers
 from bayes_svm.conformal.venn_abers import intervals
@@ -21,7 +23,7 @@ from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array
 
-__all__ = ["SVCPredictions", "bag_of", "blocks_of", "left_out_logs"]
+__all__ = ["SVCPredictions", "blocks_of", "left_out_logs", "may_be_joined"]
 
 # With at most so many rows, probability intervals treat a new point like all others.
 TRANSDUCTIVE = 200
@@ -30,7 +32,7 @@ AT_A_TIME = 256
 
 
 class Bag(NamedTuple):
-    """What new points join for their intervals.
+    """What new points join for their intervals: the training data, if there are few.
 
     Parameters
     ----------
@@ -50,19 +52,15 @@ class Bag(NamedTuple):
     parameters: dict[str, Any]
 
 
-def bag_of(estimator: Any, machine: Machine) -> Bag | None:
-    """The rows that new points join; None if they are too many, or cannot be joined.
+def may_be_joined(machine: Machine) -> bool:
+    """Whether new points can join the training rows: there must be few of them.
 
     Weights must be numbers of equal rows. A precomputed kernel does not hold k(x, x) of new points.
     """
     weight = machine.weight
     if len(weight) > TRANSDUCTIVE or weight.sum() > TRANSDUCTIVE or np.any(weight != np.floor(weight)):
-        return None
-    if not machine.convex or machine.kernel.precomputed:
-        return None
-    parameters = {name: getattr(estimator, name) for name in estimator._parameter_constraints}
-    # The caller may change the rows after the fit.
-    return Bag(machine.X.copy(), machine.classes[machine.y], weight, parameters)
+        return False
+    return machine.convex and not machine.kernel.precomputed
 
 
 def blocks_of(X: Any) -> list[slice]:
@@ -234,12 +232,7 @@ class SVCPredictions(SVCParameters):
         >>> model.predict_interval(scale(X)[[0, 81]]).round(2).tolist()
         [[0.0, 0.02], [0.75, 0.82]]
         """
-        X = self._checked(X)
-        if self._bag is None:
-            return intervals(self._venn_abers, self._margins(X))
-        with one_blas_thread():
-            predictor = self._transductive()
-            return np.concatenate([predictor.intervals(X[block]) for block in blocks_of(X)])
+        return self._intervals(self._checked(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class; with class weights, the class with the largest weight times probability.
@@ -257,6 +250,56 @@ class SVCPredictions(SVCParameters):
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[decided(proba, self.class_weight_)])
 
+    def explain(self, x: Any, *, n_rows: int = 3) -> Explanation:
+        """What the probability of one row rests on.
+
+        For some training rows, those that contribute most to the decision value and against it, it tells what
+        leaving each of them out would change: the decision value at x of the machine that is trained without
+        the row, exactly, and the probability there by the same link. A row leaves with all its weight, and
+        alone: equal rows and others of its group stay. Gamma and the class weights remain those of the fit.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features), sparse row, Series or DataFrame of one row
+            The row; for a precomputed kernel, its kernel values with the training points.
+        n_rows : int, default=3
+            Largest number of supporting training rows, and of opposing ones.
+
+        Returns
+        -------
+        Explanation
+            Probabilities, interval, distance from the training data, and the training rows.
+
+        Raises
+        ------
+        ValueError
+            If x is not one row.
+        MemoryError
+            If the kernel matrix, which is computed again, does not fit.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.preprocessing import scale
+        >>> from bayes_svm import BayesSVC
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = BayesSVC().fit(scale(X), y)
+        >>> model.explain(scale(X)[81], n_rows=1)
+        Explanation: 1 with probability 0.551 (interval 0.750 to 0.824)
+          probabilities: 0: 0.449, 1: 0.551
+          known data: the row is among the training data
+          decision value: 0.1285, of which -0.2354 is the intercept
+          training rows that speak most for 1:
+            row  label  contribution  value without it  probability without it
+             81      1             1           0.02034                   0.443
+          training rows that speak most against it:
+            row  label  contribution  value without it  probability without it
+            215      0       -0.9375             0.249                   0.665
+        """
+        check_is_fitted(self)
+        row = as_one_row(x, hasattr(self, "feature_names_in_"))
+        return explained(self, self._checked(row), n_rows)
+
     @property
     def coef_(self) -> Array:
         """Weights of the features; only for a linear kernel."""
@@ -265,10 +308,28 @@ class SVCPredictions(SVCParameters):
         check_is_fitted(self)
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
+    @property
+    def _bag(self) -> Bag | None:
+        """What new points join; None if they are not to."""
+        if self._joined is None:
+            return None
+        training = self._training
+        rows = training.joined(self.support_, self.support_vectors_)
+        return Bag(rows, self.classes_[training.y], training.weight, self._joined)
+
+    def _intervals(self, X: Any) -> Array:
+        """Probability intervals at rows that have been checked."""
+        if self._joined is None:
+            return intervals(self._venn_abers, self._margins(X))
+        with one_blas_thread():
+            predictor = self._transductive()
+            return np.concatenate([predictor.intervals(X[block]) for block in blocks_of(X)])
+
     def _transductive(self) -> TransductiveVennAbers:
-        fitted = copy(self)
-        fitted.__dict__.update(self._bag.parameters)
-        machine, solutions = machine_of(fitted, *self._bag[:3])
+        fitted, bag = copy(self), self._bag
+        assert bag is not None  # else the left-out values of the fit are read
+        fitted.__dict__.update(bag.parameters)
+        machine, solutions = machine_of(fitted, bag.X, bag.labels, bag.weight)
         return TransductiveVennAbers(machine, list(solutions))
 
     def _margins(self, X: Any) -> Array:
@@ -285,9 +346,12 @@ class SVCPredictions(SVCParameters):
 
     def _log_proba(self, X: Any) -> Array:
         """Log-probabilities of all classes at rows that have been checked."""
-        reading = None
-        if self._link_posteriors and self._read_at is not None:
-            diagonal = self.kernel_.diagonal(X)
-            columns = [self._read_at(posterior, X, diagonal) for posterior in self._link_posteriors]
-            reading = columns[0] if len(columns) == 1 else np.column_stack(columns)
-        return self._probabilities.logs(self._margins(X), reading)
+        return self._probabilities.logs(self._margins(X), self._reading(X))
+
+    def _reading(self, X: Any) -> Array | None:
+        """What the links read of the posterior, shape (n_samples,) or (n_samples, n_classes), or None."""
+        if not self._link_posteriors or self._read_at is None:
+            return None
+        diagonal = self.kernel_.diagonal(X)
+        columns = [self._read_at(posterior, X, diagonal) for posterior in self._link_posteriors]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)

@@ -56,6 +56,10 @@ class Link(ABC):
         """Log-odds from another source, moderated as this link moderates its own."""
         return log_odds
 
+    def moderation(self, reading: Array) -> Array | None:
+        """How far the log-odds are moderated, 0 for not at all and 1 for wholly; None if they never are."""
+        return None
+
 
 @dataclass(frozen=True)
 class Sample:

@@ -114,11 +114,19 @@ class ModeratedLink(Link):
         """Log-odds, shrunk towards the limit where the information falls below the reference."""
         if reading is None or self.reference == 0.0:
             return log_odds
-        with np.errstate(over="ignore"):
-            share = np.minimum(reading / self.reference, 1.0)
+        share = self._share(reading)
         # Where the data say nothing all log-odds would be equal: keep the order of the decision values.
         order = TIE_BREAK * log_odds / (1.0 + np.abs(log_odds))
         return np.where(share < 1.0, self.limit + share * (log_odds - self.limit) + order, log_odds)
+
+    def moderation(self, reading: Array) -> Array | None:
+        """``1 - m``: 0 among the data, 1 where the data say nothing; None for a link without a reference."""
+        return None if self.reference == 0.0 else 1.0 - self._share(reading)
+
+    def _share(self, reading: Array) -> Array:
+        """The sigmoid's share m of the log-odds."""
+        with np.errstate(over="ignore"):
+            return np.minimum(reading / self.reference, 1.0)
 
 
 def _limit(information: Array, positive: Mask, weight: Array, order: Indices, mass: Array) -> float:

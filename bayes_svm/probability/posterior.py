@@ -15,6 +15,7 @@ from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.curvature import SHARPNESS, hinge_curvature
 from bayes_svm.probability.eigensystem import INDEFINITE, Eigensystem, is_definite
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.triangular import cholesky, half_solved
 from bayes_svm.utils.types import Array, Indices
 
@@ -69,7 +70,9 @@ class Posterior:
             f"The posterior of {len(self.curvature)} points near the margin",
             "Raise C, so that fewer points are near the margin, or fit on fewer points.",
         )
-        return self.factor_of(self.kernel(self.rows, self.rows))
+        # Whoever asks first, the fit or a prediction of a model that was loaded, gets the same bits.
+        with one_blas_thread():
+            return self.factor_of(self.kernel(self.rows, self.rows))
 
     def factor_of(self, gram: Array) -> Array:
         """The same, given ``K_aa``."""

@@ -83,9 +83,20 @@ def _of_rows(machine: Machine, away: Leaving, found: Array, at: Callable[[Any], 
     return away.row_means(found, whole)
 
 
+def variance_at(posterior: Posterior, X: Any, diagonal: Array | None) -> Array:
+    """Posterior variance at new points, given ``k(x, x)``."""
+    return posterior.variance(X, diagonal)
+
+
+def information_at(posterior: Posterior, X: Any, diagonal: Array | None) -> Array:
+    """Information about new points, given ``k(x, x)``."""
+    return posterior.information(X, diagonal)
+
+
+# A fitted estimator keeps one of the second functions: skops stores functions of a module, but no methods.
 READERS = {
-    Needs.VARIANCE: Reader(_variance, Posterior.variance),
-    Needs.INFORMATION: Reader(_information, Posterior.information),
+    Needs.VARIANCE: Reader(_variance, variance_at),
+    Needs.INFORMATION: Reader(_information, information_at),
 }
 
 

@@ -116,30 +116,38 @@ class Rejection:
     risk: float = math.nan
 
 
-def check_aims(aims: Aims, n_classes: int) -> None:
-    """Raise InputError if a threshold is asked for and there are more than two classes."""
-    if aims.decision is not None and n_classes > 2:
+def check_aims(aims: Aims, n_classes: int, positive: object | None) -> None:
+    """Raise InputError if a threshold is asked for, and it is not clear of which class.
+
+    Parameters
+    ----------
+    aims : Aims
+        What the user asks for.
+    n_classes : int
+        Number of classes.
+    positive : object or None
+        The class that the user named.
+    """
+    if aims.decision is not None and n_classes > 2 and positive is None:
         raise InputError(
-            f"--precision, --recall and --cost need two classes, and the target has {n_classes}: "
-            "use --max-risk"
+            "--precision, --recall and --cost are about one class against the others, and the target has "
+            f"{n_classes}: name it with --positive CLASS, or use --max-risk"
         )
 
 
-def decision_for(
-    aims: Aims, labels: np.ndarray, classes: np.ndarray, probability: np.ndarray
-) -> Decision | None:
+def decision_for(aims: Aims, label: str, truth: np.ndarray, probability: np.ndarray) -> Decision | None:
     """Choose the threshold for the aim.
 
     Parameters
     ----------
     aims : Aims
         What the user asks for.
-    labels : ndarray of shape (n,)
-        Label of each row.
-    classes : ndarray of shape (2,)
-        The two labels; the second is positive.
-    probability : ndarray of shape (n, 2)
-        Left-out probabilities.
+    label : str
+        The positive class.
+    truth : ndarray of bool of shape (n,)
+        Whether each row belongs to it.
+    probability : ndarray of shape (n,)
+        Left-out probability that it does.
 
     Returns
     -------
@@ -159,13 +167,13 @@ def decision_for(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # The page counts the left-out rows themselves: it needs no resamples.
-        found = choose_threshold(labels == classes[1], probability[:, 1], n_bootstrap=0, **options)
+        found = choose_threshold(truth, probability, n_bootstrap=0, **options)
     if not found.reached:
         return Decision(aim, one_line(caught[0].message))
     (_, fp), (fn, tp) = found.confusion_matrix
     called = tp + fp
     if called == 0:
-        return Decision(aim, f"Of the {len(labels)} rows, calling none of them {classes[1]} costs least")
+        return Decision(aim, f"Of the {len(truth)} rows, calling none of them {label} costs least")
     return Decision(
         aim,
         None,

@@ -1,63 +1,48 @@
-"""Computing a report: one fit, from which all its numbers come."""
+"""Computing a report from a fitted table."""
 
 from __future__ import annotations
 
-import math
-import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+import platform
 from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import UndefinedMetricWarning
 
-from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.conformal.venn_abers import left_out_intervals
-from bayes_svm.kernels.kernel import Kernel
-from bayes_svm.leave_one_out import leave_one_out
-from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
-from bayes_svm.metrics.confusion import MEASURES, Confusion
-from bayes_svm.metrics.intervals import proportion_interval
+from bayes_svm.metrics.confusion import Confusion
 from bayes_svm.utils.progress import step
 
 from . import measures
 from .aims import check_aims, decision_for, rejection_for
-from .data import Table, feature_transformer
-from .errors import InputError
-from .record import (
-    ClassCount,
-    MachineRecord,
-    Model,
-    Performance,
-    Report,
-    Settings,
-    Source,
-    Surprise,
-    ValueWithInterval,
-)
-from .text import one_line
+from .importance import MOST_ROWS, Importance, Shuffled, importance_of
+from .members import members_of, mixture_of, model_record
+from .model import FittedTable
+from .performance import papers, performance
+from .record import Made, Report, Source
+from .refusals import as_notes, memory_advice
+from .spread import spreads
+from .surprises import Surprise, surprising_rows
+from .tables.table import Table
+from .trust import trust_in
 
-__all__ = ["as_notes", "features_of", "make_report", "memory_advice", "refusals"]
+__all__ = ["make_report"]
 
-# Two estimates of one error differ if they are further apart than this number of standard errors.
-STANDARD_ERRORS = 3.0
-# Number of surprising rows shown.
-N_SURPRISING = 10
-# Number of columns shown of each of them.
-N_VALUES = 4
+# Shares of the rows, the most confident ones, whose errors are told.
+ANSWERED = (1.0, 0.95, 0.9, 0.8, 0.5)
+# Packages that the numbers depend on.
+PACKAGES = ("bayes-svm", "numpy", "scipy", "scikit-learn", "pandas")
 
 
-def make_report(table: Table, settings: Settings) -> Report:
-    """Fit `BayesSVC` to the table, and compute the report from that one fit.
+def make_report(fitted: FittedTable) -> Report:
+    """Compute the report from one fit.
 
     Parameters
     ----------
-    table : Table
-        The data.
-    settings : Settings
-        What the user chose.
+    fitted : FittedTable
+        The table and what was fitted to it.
 
     Returns
     -------
@@ -67,245 +52,135 @@ def make_report(table: Table, settings: Settings) -> Report:
     Raises
     ------
     InputError
-        If the model cannot be fitted to the data, if memory runs out, or if a threshold is asked for
-        and there are more than two classes.
+        If memory runs out, or if a threshold is asked for and it is not clear of which class.
     """
-    check_aims(settings.aims, len(np.unique(table.labels)))
-    notes = list(table.notes)
-    with as_notes(notes), memory_advice(len(table.labels)):
-        features = features_of(table, settings)
-        started = time.perf_counter()
-        with step("fitting"):
-            clf = _fitted(features, table.labels, settings)
-        seconds = time.perf_counter() - started
+    table, positive = fitted.table, fitted.positive
+    check_aims(fitted.settings.aims, len(fitted.classes), table.positive)
+    names = [str(label) for label in fitted.classes]
+    y = np.searchsorted(fitted.classes, table.labels)
+    notes = list(fitted.notes)
+    with as_notes(notes), memory_advice(len(y)):
         with step("estimating the error"):
-            papers = _papers(clf, features, table.labels, notes)
-    labels, classes, left_out = table.labels, np.asarray(clf.classes_), clf.left_out_
-    probability = np.asarray(clf.left_out_proba_)
-    names, binary = [str(label) for label in classes], len(classes) == 2
-    predicted = np.asarray(left_out.predicted)
-    wrong = classes[predicted] != labels
-    confidence = probability[np.arange(len(labels)), predicted]
-    shown = [1] if binary else range(len(classes))
+            estimates = papers(fitted.heaviest, fitted.features, table.labels, positive, table.weights, notes)
+        with step("shuffling columns"):
+            importance = _importance(fitted)
     return Report(
-        source=Source(
-            name=table.name,
-            target=table.target,
-            n_rows=len(labels),
-            n_columns=table.frame.shape[1],
-            notes=tuple(dict.fromkeys(notes)),
-        ),
-        model=_model(clf, features, labels, settings, seconds),
-        positive=names[1] if binary else None,
-        performance=replace(
-            _row("left out", left_out.confusions), error=_share(int(wrong.sum()), len(wrong))
-        ),
-        per_class=()
-        if binary
-        else tuple(_row(name, (one,)) for name, one in zip(names, left_out.confusions, strict=True)),
-        papers=papers,
-        reliability=measures.reliability(probability[:, 1], labels == classes[1])
-        if binary
-        else measures.reliability(confidence, ~wrong),
-        scores=measures.scores(labels, classes, probability),
-        thresholds=tuple(
-            measures.threshold_points(names[k], labels == classes[k], probability[:, k]) for k in shown
-        ),
-        risk_coverage=measures.risk_coverage_points(confidence, wrong),
-        surprising=_surprising(table, classes, probability, np.asarray(clf.left_out_decision_values_)),
-        decision=decision_for(settings.aims, labels, classes, probability),
-        rejection=rejection_for(settings.aims, confidence, wrong),
+        source=_source(table, notes),
+        made=_made(),
+        model=model_record(fitted, names),
+        positive=None if positive is None else names[positive],
+        base_error=1.0 - float(_counted(y, table.weights).max() / _counted(y, table.weights).sum()),
+        surprising=_surprising(fitted, names, y),
+        importance=importance,
+        papers=estimates,
+        **_judged(fitted, names, y, positive),
     )
 
 
-@contextmanager
-def as_notes(notes: list[str]) -> Iterator[None]:
-    """Append warnings that are meant for users to the notes, one line each."""
-    with warnings.catch_warnings(record=True) as caught:
-        # Other warnings, such as deprecations, are for developers.
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UserWarning)
-        warnings.simplefilter("always", RuntimeWarning)
-        yield
-    notes.extend(one_line(one.message) for one in caught)
-
-
-@contextmanager
-def memory_advice(n: int) -> Iterator[None]:
-    """Turn a MemoryError into an InputError that says what to do."""
-    try:
-        yield
-    except MemoryError as err:
-        advice = f"{n} rows need about {8e-9 * n * n:.1f} GB per kernel matrix; use fewer rows"
-        raise InputError(one_line(err) or f"not enough memory: {advice}") from None
-
-
-def features_of(table: Table, settings: Settings) -> np.ndarray:
-    """Turn the table's features into numbers: numeric columns are standardised, others one-hot encoded.
-
-    Parameters
-    ----------
-    table : Table
-        The data.
-    settings : Settings
-        What the user chose.
-
-    Returns
-    -------
-    ndarray of shape (n, n_features)
-        The features.
-    """
-    features = feature_transformer(table.frame, impute=settings.impute).fit_transform(table.frame)
-    return np.ascontiguousarray(features, dtype=float)
-
-
-def _fitted(features: np.ndarray, labels: np.ndarray, settings: Settings) -> Any:
-    clf = BayesSVC(C=settings.C, kernel=settings.kernel, gamma=settings.gamma, leave_out_size=None)
-    with refusals():
-        return clf.fit(features, labels)
-
-
-@contextmanager
-def refusals() -> Iterator[None]:
-    """Turn a ValueError of the model into an InputError of one line."""
-    try:
-        yield
-    except InputError:
-        raise
-    except ValueError as err:
-        raise InputError(f"the model could not be fitted: {one_line(err)}") from err
-
-
-def _papers(clf: Any, features: np.ndarray, labels: np.ndarray, notes: list[str]) -> tuple[Performance, ...]:
-    """Estimates of the literature; they judge the signs of the decision values."""
-    rows, classes = leave_one_out(clf, features, labels), clf.classes_
-    values = np.asarray(rows.train_decision_values).reshape(len(labels), -1)
-    positives = classes[1:] if len(classes) == 2 else classes
-    train = tuple(
-        Confusion.from_decisions(labels == label, values[:, k]) for k, label in enumerate(positives)
+def _judged(fitted: FittedTable, names: list[str], y: np.ndarray, positive: int | None) -> dict[str, Any]:
+    """What follows from the left-out probabilities alone."""
+    aims, weight, n_classes = fitted.settings.aims, fitted.table.weights, len(names)
+    probability, predicted = np.asarray(fitted.left_out_proba), np.asarray(fitted.predicted)
+    wrong, every = predicted != y, np.arange(len(y))
+    confidence = probability[every, predicted]
+    told = tuple(
+        Confusion.from_decisions(y == k, np.where(predicted == k, 1.0, -1.0), weight)
+        for k in range(n_classes)
     )
-    notes.extend(_disagreement(clf, rows))
-    return (
-        _row("training", train),
-        _row("xi-alpha", xi_alpha(clf, features, labels).confusions),
-        _row("span", span_estimate(clf, features, labels).confusions),
-        _row("exact leave-one-out", rows.confusions),
-    )
-
-
-def _disagreement(clf: Any, rows: Any) -> list[str]:
-    """A note if the machine's error is different with single rows left out and with strata left out."""
-    wrong_alone = rows.predicted != rows.y
-    values = np.asarray(clf.left_out_decision_values_)
-    decided = values > 0 if values.ndim == 1 else values.argmax(axis=1)
-    wrong_together = decided != rows.y
-    changed = np.count_nonzero(wrong_alone != wrong_together)
-    difference = np.count_nonzero(wrong_alone) - np.count_nonzero(wrong_together)
-    # The root is the standard error of the difference between paired counts.
-    if abs(difference) <= STANDARD_ERRORS * np.sqrt(changed):
-        return []
-    return [
-        f"With single rows left out {100 * wrong_alone.mean():.1f} % of the signs of the decision value are "
-        f"wrong, with strata left out {100 * wrong_together.mean():.1f} %. Leaving a row out makes its class "
-        "rarer, and here this matters more than the columns. Strata keep the class ratio; trust them."
-    ]
-
-
-def _row(name: str, confusions: tuple[Any, ...]) -> Performance:
-    """One confusion with its intervals, or the averages over the classes, which have no intervals."""
-    if len(confusions) == 1:
-        return Performance(
-            name=name, **{measure: _with_interval(confusions[0], measure) for measure in MEASURES}
-        )
-    means = {
-        measure: float(np.mean([np.nan_to_num(_value(one, measure)) for one in confusions]))
-        for measure in MEASURES
+    if n_classes == 2 and positive is not None:
+        reliable = measures.reliability(probability[:, positive], y == positive)
+        shown, of_row = performance("left out", told[positive : positive + 1]), probability[:, positive]
+    else:
+        reliable, of_row = measures.reliability(confidence, ~wrong), probability[every, y]
+        error = Confusion.from_decisions(np.ones(len(y)), np.where(wrong, -1.0, 1.0), weight)
+        shown = replace(performance("left out", told), error=performance("", (error,)).error)
+    curves = range(n_classes) if positive is None else [positive]
+    return {
+        "performance": shown,
+        "per_class": tuple(performance(name, (one,)) for name, one in zip(names, told, strict=True))
+        if n_classes > 2
+        else (),
+        "confusion": _confusion(y, predicted, n_classes),
+        "spreads": spreads(names, y, of_row, wrong),
+        "trust": trust_in(reliable),
+        "reliability": reliable,
+        "scores": measures.scores(fitted.table.labels, fitted.classes, probability),
+        "thresholds": tuple(measures.threshold_points(names[k], y == k, probability[:, k]) for k in curves),
+        "answered": measures.answered_rows(confidence, wrong, ANSWERED),
+        "risk_coverage": measures.risk_coverage_points(confidence, wrong),
+        "costs": aims.cost,
+        "decision": None
+        if positive is None
+        else decision_for(aims, names[positive], y == positive, probability[:, positive]),
+        "rejection": rejection_for(aims, confidence, wrong),
     }
-    return Performance(name=name, **{measure: ValueWithInterval(mean) for measure, mean in means.items()})
 
 
-def _with_interval(confusion: Any, measure: str) -> ValueWithInterval:
-    value = _value(confusion, measure)
-    if math.isnan(value):
-        return ValueWithInterval(value)
-    return ValueWithInterval(value, *confusion.interval(measure))
+def _counted(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Weight of the rows of each class."""
+    return np.bincount(y, weights=weight)
 
 
-def _value(confusion: Any, measure: str) -> float:
-    """The measure, or NaN if it is 0/0, as is the precision of a class that is never predicted."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UndefinedMetricWarning)
+def _confusion(y: np.ndarray, predicted: np.ndarray, n_classes: int) -> tuple[tuple[int, ...], ...]:
+    counts = np.bincount(y * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, n_classes)
+    return tuple(tuple(row) for row in counts.tolist())
+
+
+def _surprising(fitted: FittedTable, names: list[str], y: np.ndarray) -> tuple[Surprise, ...]:
+    table, values = fitted.table, np.asarray(fitted.left_out_decision_values)
+    return surprising_rows(
+        table.frame,
+        names,
+        y,
+        np.asarray(fitted.left_out_proba),
+        np.asarray(fitted.predicted),
+        lambda rows: left_out_intervals(values, y, rows),
+        _identifiers(table),
+    )
+
+
+def _identifiers(table: Table) -> np.ndarray | None:
+    """The names of the rows; None if they are only their numbers."""
+    names = table.identifiers
+    if names is None or np.array_equal(names.astype(str), np.arange(1, len(names) + 1).astype(str)):
+        return None
+    return names
+
+
+def _importance(fitted: FittedTable) -> Importance:
+    """Which columns matter, unless there are too many rows."""
+    table, n = fitted.table, len(fitted.table.labels)
+    if n > MOST_ROWS:
+        return Importance(
+            reason=f"With more than {MOST_ROWS:,} rows this takes too long, and was not done for these {n:,}."
+        )
+    given = {"sample_weight": table.weights, "groups": table.groups}
+    shuffled = Shuffled(members_of(fitted), fitted.features, table.labels, given, mixture_of(fitted))
+    return importance_of(table.frame, fitted.transformer, shuffled, n)
+
+
+def _source(table: Table, notes: list[str]) -> Source:
+    return Source(
+        name=table.name,
+        target=table.target,
+        n_rows=len(table.labels),
+        n_columns=table.frame.shape[1],
+        notes=tuple(dict.fromkeys(notes)),
+        fingerprint=table.fingerprint or None,
+        columns=tuple(table.columns),
+        weighted=table.weights is not None,
+        grouped=table.groups is not None,
+    )
+
+
+def _made() -> Made:
+    """The day, or that of SOURCE_DATE_EPOCH, and the versions."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.now(UTC) if seconds is None else datetime.fromtimestamp(int(seconds), UTC)
+    versions = {"Python": platform.python_version()}
+    for name in PACKAGES:
         try:
-            return float(getattr(confusion, measure))
-        except UndefinedMetricWarning:
-            return math.nan
-
-
-def _share(count: int, n: int) -> ValueWithInterval:
-    """The share ``count / n`` with its Wilson interval."""
-    low, high = proportion_interval(count, n)
-    return ValueWithInterval(count / n, float(low), float(high))
-
-
-def _model(clf: Any, features: np.ndarray, labels: np.ndarray, settings: Settings, seconds: float) -> Model:
-    """The record of the fitted model."""
-    classes, counts = np.unique(labels, return_counts=True)
-    names = [str(label) for label in classes]
-    solutions = clf.solution_ if isinstance(clf.solution_, list | tuple) else [clf.solution_]
-    machines = tuple(
-        MachineRecord(
-            label=label,
-            n_free=int(solution.n_free),
-            n_bounded=int(solution.n_bounded),
-            kkt_residual=float(solution.kkt_residual),
-            relative_gap=float(solution.relative_gap),
-            exact=bool(solution.exact),
-            reason=solution.reason,
-        )
-        for label, solution in zip(names if len(solutions) > 1 else names[1:], solutions, strict=True)
-    )
-    statuses, times = np.unique(np.asarray(clf.left_out_.status).astype(str), return_counts=True)
-    takes_gamma = Kernel(settings.kernel).takes_gamma
-    return Model(
-        kernel=settings.kernel,
-        C=float(settings.C),
-        gamma=settings.gamma if takes_gamma else None,
-        gamma_value=_gamma_value(features, settings.gamma) if takes_gamma else None,
-        n_features=features.shape[1],
-        classes=tuple(ClassCount(name, int(n)) for name, n in zip(names, counts, strict=True)),
-        n_support=len(clf.support_),
-        machines=machines,
-        statuses=dict(zip(statuses.tolist(), times.tolist(), strict=True)),
-        seconds=seconds,
-    )
-
-
-def _gamma_value(features: np.ndarray, gamma: str | float) -> float:
-    """The number that scikit-learn uses for gamma."""
-    if not isinstance(gamma, str):
-        return float(gamma)
-    variance = features.var() if gamma == "scale" else 1.0
-    return float(1.0 / (features.shape[1] * variance)) if variance > 0 else 1.0
-
-
-def _surprising(
-    table: Table, classes: np.ndarray, probability: np.ndarray, values: np.ndarray
-) -> tuple[Surprise, ...]:
-    """The rows whose own labels are least probable."""
-    y = np.searchsorted(classes, table.labels)
-    own = probability[np.arange(len(y)), y]
-    predicted = probability.argmax(axis=1)
-    columns = table.frame.iloc[:, :N_VALUES]
-    rows = np.argsort(own, kind="stable")[:N_SURPRISING]
-    return tuple(
-        Surprise(
-            row=int(i) + 1,
-            label=str(table.labels[i]),
-            probability=float(own[i]),
-            interval=(float(low), float(high)),
-            predicted=str(classes[predicted[i]]),
-            predicted_probability=float(probability[i, predicted[i]]),
-            values={str(name): columns[name].iloc[i] for name in columns},
-        )
-        for i, (low, high) in zip(rows, left_out_intervals(values, y, rows), strict=True)
-    )
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "(not installed)"
+    return Made(now.date().isoformat(), versions)

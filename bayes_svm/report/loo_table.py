@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
 from pathlib import Path
@@ -12,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from bayes_svm.classifiers.bayes_svc import BayesSVC, fit_resumably
+from bayes_svm.classifiers.bayes_svc import fit_resumably
 
-from .content import as_notes, features_of, memory_advice, refusals
-from .data import Table
+from .csv_text import csv_text
 from .errors import InputError
+from .model import features_of, one_machine
 from .partial import Partial, keeps_values
 from .record import Settings
+from .refusals import as_notes, memory_advice, refusals
+from .tables.table import Table
 
 __all__ = ["check_partial", "complete_of", "partial_of", "write_loo"]
 
@@ -94,37 +94,41 @@ def write_loo(
     """
     notes = list(table.notes)
     with as_notes(notes), memory_advice(len(table.labels)), refusals():
-        features = features_of(table, settings)
-        fingerprint = _fingerprint(features, table.labels, settings, version)
+        _, features = features_of(table, settings)
+        fingerprint = _fingerprint(features, table, settings, version)
 
         def open_store(shape: tuple[int, int]) -> Partial:
             return Partial(partial_of(output), fingerprint, shape)
 
-        clf = BayesSVC(
-            C=settings.C, kernel=settings.kernel, gamma=settings.gamma, leave_out_size=None, n_jobs=n_jobs
-        )
-        fit_resumably(clf, features, table.labels, open_store)
-        text = _csv(clf, table.labels)
+        clf = one_machine(settings, table).set_params(n_jobs=n_jobs)
+        fit_resumably(clf, features, table.labels, open_store, table.weights, table.groups)
+        text = _csv(clf, table)
     with keeps_values(output):
         complete_of(output).write_text(text, encoding="utf-8", newline="")
         os.replace(complete_of(output), output)
         partial_of(output).unlink(missing_ok=True)
-    summary = f"{len(table.labels)} rows left out, by strata; error {clf.left_out_.error:.4f}\n"
+    together = "strata" if table.groups is None else "groups"
+    summary = f"{len(table.labels)} rows left out, by {together}; error {clf.left_out_.error:.4f}\n"
     return summary + "".join(f"note: {note}\n" for note in dict.fromkeys(notes))
 
 
-def _fingerprint(features: np.ndarray, labels: np.ndarray, settings: Settings, version: str) -> str:
+def _fingerprint(features: np.ndarray, table: Table, settings: Settings, version: str) -> str:
     """SHA-256 hash of everything that the values depend on."""
     digest = hashlib.sha256(np.ascontiguousarray(features).tobytes())
-    digest.update(json.dumps([labels.tolist(), list(features.shape), repr(settings), version]).encode())
+    of_rows = [
+        None if values is None else values.tolist() for values in (table.labels, table.groups, table.weights)
+    ]
+    digest.update(json.dumps([of_rows, list(features.shape), repr(settings), version]).encode())
     return digest.hexdigest()
 
 
-def _csv(clf: Any, labels: np.ndarray) -> str:
+def _csv(clf: Any, table: Table) -> str:
     """The text of the CSV file."""
+    labels = table.labels
     left_out, names = clf.left_out_, [str(name) for name in clf.classes_]
     binary = len(names) == 2
-    columns: dict[str, Any] = {"row": np.arange(1, len(labels) + 1), "label": labels}
+    rows = np.arange(1, len(labels) + 1) if table.identifiers is None else table.identifiers
+    columns: dict[str, Any] = {"row": rows, "label": labels}
     endings = [""] if binary else [f"_{name}" for name in names]
     for title, values in (
         ("decision_value", left_out.train_decision_values),
@@ -137,12 +141,4 @@ def _csv(clf: Any, labels: np.ndarray) -> str:
     columns["predicted"] = left_out.predictions
     status = left_out.status.reshape(len(labels), -1)
     columns.update({f"status{ending}": status[:, k] for k, ending in enumerate(endings)})
-    text = io.StringIO()
-    # Readers end a line at a carriage return, but Python's writer does not quote a text that contains one.
-    returns = any("\r" in name for name in names)
-    writer = csv.writer(
-        text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
-    )
-    writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-    return text.getvalue()
+    return csv_text({name: column.tolist() for name, column in columns.items()})

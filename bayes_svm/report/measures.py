@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,14 +11,15 @@ from sklearn.metrics import log_loss
 
 from bayes_svm.metrics.intervals import proportion_interval
 from bayes_svm.metrics.risk_coverage import risk_coverage_curve
-from bayes_svm.metrics.threshold_curve import ThresholdCurve
 
 __all__ = [
+    "Answered",
     "Bin",
     "Reliability",
     "RiskCoveragePoints",
     "Scores",
     "ThresholdPoints",
+    "answered_rows",
     "reliability",
     "risk_coverage_points",
     "scores",
@@ -104,24 +107,69 @@ class Scores:
 
 @dataclass(frozen=True)
 class ThresholdPoints:
-    """Precision and recall if a row is given a label once its probability reaches a threshold.
+    """What happens if a row is given a label once its probability reaches a threshold: 0, 1, ..., 100 %.
 
     Parameters
     ----------
     label : str
         The label.
-    thresholds : tuple of float
-        Thresholds of the probability, increasing.
-    precision : tuple of float
-        Precision at each threshold.
-    recall : tuple of float
-        Recall at each threshold.
+    n : int
+        Number of rows that have the label.
+    n_others : int
+        Number of rows that have another.
+    found : tuple of int
+        Number of rows with the label that are given it, at each of the 101 thresholds.
+    false_alarms : tuple of int
+        Number of other rows that are given it.
     """
 
     label: str
-    thresholds: tuple[float, ...]
-    precision: tuple[float, ...]
-    recall: tuple[float, ...]
+    n: int
+    n_others: int
+    found: tuple[int, ...]
+    false_alarms: tuple[int, ...]
+
+    @property
+    def precision(self) -> tuple[float, ...]:
+        """Precision at each threshold; NaN where no row is given the label."""
+        pairs = zip(self.found, self.false_alarms, strict=True)
+        return tuple(hits / (hits + wrong) if hits + wrong else math.nan for hits, wrong in pairs)
+
+    @property
+    def recall(self) -> tuple[float, ...]:
+        """Recall at each threshold."""
+        return tuple(hits / self.n for hits in self.found)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The errors among the rows kept if the least confident rows are left to a person.
+
+    Parameters
+    ----------
+    confidence : float
+        Rows with at least this probability of their predicted class are kept.
+    n : int
+        Number of rows kept.
+    share : float
+        Their share.
+    wrong : int
+        Number of wrong predictions among them.
+    risk : float
+        Share of wrong predictions among them.
+    low : float
+        Lower end of the 95 % Wilson interval of `risk`.
+    high : float
+        Upper end of that interval.
+    """
+
+    confidence: float
+    n: int
+    share: float
+    wrong: int
+    risk: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -144,12 +192,6 @@ class RiskCoveragePoints:
     coverage: tuple[float, ...]
     risk: tuple[float, ...]
     area: float
-
-    def risk_at(self, coverage: float) -> tuple[float, float]:
-        """Return coverage and risk of the first point that keeps at least this share of the rows."""
-        index = int(np.searchsorted(np.asarray(self.coverage), coverage - 1e-12))
-        index = min(index, len(self.coverage) - 1)
-        return self.coverage[index], self.risk[index]
 
 
 def reliability(probability: np.ndarray, outcome: np.ndarray, n_bins: int = 10) -> Reliability:
@@ -229,7 +271,7 @@ def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray) -> 
 
 
 def threshold_points(label: str, truth: np.ndarray, probability: np.ndarray) -> ThresholdPoints:
-    """Return precision and recall at no more than `MAX_POINTS` of the probabilities as thresholds.
+    """Count the rows that are given a label, at thresholds of 0, 1, ..., 100 %.
 
     Parameters
     ----------
@@ -243,17 +285,48 @@ def threshold_points(label: str, truth: np.ndarray, probability: np.ndarray) -> 
     Returns
     -------
     ThresholdPoints
-        The thresholds with precision and recall.
+        The counts.
     """
-    curve = ThresholdCurve.from_decision_values(truth, probability, np.ones(len(truth)))
-    # The last entry of the curve belongs to no threshold: there, no row is given the label.
-    shown = _thinned(len(curve.thresholds))
-    return ThresholdPoints(
-        label=label,
-        thresholds=tuple(curve.thresholds[shown].tolist()),
-        precision=tuple(curve.precision[shown].tolist()),
-        recall=tuple(curve.recall[shown].tolist()),
+    thresholds = np.arange(101) / 100
+    found, others = (
+        len(own) - np.searchsorted(np.sort(own), thresholds)
+        for own in (probability[truth], probability[~truth])
     )
+    return ThresholdPoints(
+        label, int(truth.sum()), int((~truth).sum()), tuple(found.tolist()), tuple(others.tolist())
+    )
+
+
+def answered_rows(confidence: np.ndarray, wrong: np.ndarray, shares: Sequence[float]) -> tuple[Answered, ...]:
+    """Return the errors among the most confident rows, for some shares of the rows.
+
+    Rows of equal confidence are kept together, so that more rows may be kept than asked for.
+
+    Parameters
+    ----------
+    confidence : ndarray of shape (n,)
+        Probability of each row's predicted class.
+    wrong : ndarray of bool of shape (n,)
+        Whether each prediction is wrong.
+    shares : sequence of float
+        Smallest shares of the rows to keep.
+
+    Returns
+    -------
+    tuple of Answered
+        One for each share; shares that keep the same rows have one entry.
+    """
+    falling = np.sort(confidence)[::-1]
+    found = []
+    for share in shares:
+        lowest = falling[max(0, math.ceil(share * len(falling) - 1e-9) - 1)]
+        kept = confidence >= lowest
+        n, errors = int(kept.sum()), int(wrong[kept].sum())
+        low, high = proportion_interval(errors, n)
+        found.append(
+            Answered(float(lowest), n, n / len(falling), errors, errors / n, float(low), float(high))
+        )
+    return tuple(dict.fromkeys(found))
 
 
 def risk_coverage_points(confidence: np.ndarray, wrong: np.ndarray) -> RiskCoveragePoints:

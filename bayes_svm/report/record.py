@@ -1,66 +1,30 @@
-"""The contents of a report, and what the keys of its JSON form mean."""
+"""The contents of a report."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from . import measures
 from .aims import Aims, Decision, Rejection
+from .importance import Importance
+from .spread import Spread
+from .surprises import Surprise
+from .trust import Trust
 
 __all__ = [
-    "KEYS",
     "ClassCount",
     "MachineRecord",
+    "Made",
+    "Member",
     "Model",
     "Performance",
     "Report",
     "Settings",
     "Source",
-    "Surprise",
     "ValueWithInterval",
-    "as_data",
 ]
-
-# What the keys of the JSON report mean. The report contains this table too.
-KEYS = {
-    "source": "the data: file name, target column, rows, columns, and notes on how they were read",
-    "model": "the fitted machine; `machines` has one entry for two classes, one per class for more",
-    "model.machines": "numbers of free and bounded support vectors, KKT residual, relative duality gap; "
-    "whether the solution is exact, and the reason if it is not",
-    "model.gamma_value": "the kernel width in use; null for a linear kernel",
-    "model.statuses": "how the left-out values were found: number of values by status",
-    "model.seconds": "wall time of the fit, leaving out included",
-    "positive": "the class that recall, precision and thresholds are about; null for more than two classes",
-    "performance": "error, recall, precision and F1 of the left-out predictions, each {value, low, high} "
-    "with a 95 % Wilson interval. For each prediction the row's stratum is left out: one row of the rarest "
-    "class and its share of the others. For more than two classes recall, precision and F1 are averages "
-    "over the classes, without intervals",
-    "per_class": "the same of each class against the rest (empty for two classes)",
-    "papers": "estimates of the literature, which judge the sign of the decision value and not the "
-    "prediction: on the training rows, xi-alpha, span, and exact leave-one-out of single rows. For more "
-    "than two classes they are averages over the machines, each of one class against the rest",
-    "reliability": "bins of the left-out probability (positive class; most probable class for more than "
-    "two): rows, mean prediction, observed share, Clopper-Pearson 95 % interval",
-    "scores": "log loss and Brier score of the left-out probabilities, and of always predicting the "
-    "base rates",
-    "thresholds": "precision and recall against the threshold on a class's left-out probability, at "
-    f"most {measures.MAX_POINTS} points each",
-    "risk_coverage": "error rate among the rows kept if the least confident rows are rejected first; `area` "
-    "is the area under that curve",
-    "decision": "the threshold for --precision, --recall or --cost, and its decisions on the left-out rows; "
-    "null if not asked for; `reason` says why there is no threshold",
-    "rejection": "the confidence from which on rows are answered, so that the error stays below --max-risk. "
-    "It is chosen as on held-out data, at 90 %; on left-out probabilities this is no guarantee; null if not "
-    "asked for",
-    "surprising": "the rows whose own labels are least probable when they are left out: `row` counts data "
-    "rows from 1 (without the header), `probability` is that of their own label, `interval` is the lower and "
-    "upper end of its Venn-Abers probability interval (not a confidence interval), from the left-out "
-    "decision values of the other rows, `predicted` is the most probable class",
-}
 
 
 @dataclass(frozen=True)
@@ -69,23 +33,32 @@ class Settings:
 
     Parameters
     ----------
-    C : float
-        Cost of a training mistake.
+    C : float or None
+        Cost of a training mistake; None to try several.
     kernel : str
         Name of the kernel.
-    gamma : str or float
-        "scale", "auto" or a positive number.
+    gamma : str, float or None
+        "scale", "auto" or a positive number; None to try several.
     impute : bool
         Whether missing values are filled in.
     aims : Aims
         What the user asks of the decisions.
+    quick : bool
+        Whether one setting is fitted; C and gamma that are None then take their defaults.
+    positive : str or None
+        The class that recall, precision and thresholds are about, as the user typed it.
+    class_weight : str, dict or None
+        Costs of the classes by their names, "balanced", or None.
     """
 
-    C: float = 1.0
+    C: float | None = None
     kernel: str = "rbf"
-    gamma: str | float = "scale"
+    gamma: str | float | None = None
     impute: bool = False
     aims: Aims = field(default_factory=Aims)
+    quick: bool = False
+    positive: str | None = None
+    class_weight: str | dict[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -148,6 +121,14 @@ class Source:
         Number of feature columns.
     notes : tuple of str
         What the user should know about the data and the fit.
+    fingerprint : str or None
+        SHA-256 hash of the file; None for embedded data.
+    columns : tuple of Column
+        All columns of the file, with what was done with each.
+    weighted : bool
+        Whether rows count with weights.
+    grouped : bool
+        Whether rows leave in groups.
     """
 
     name: str
@@ -155,6 +136,26 @@ class Source:
     n_rows: int
     n_columns: int
     notes: tuple[str, ...]
+    fingerprint: str | None = None
+    columns: tuple[Any, ...] = ()
+    weighted: bool = False
+    grouped: bool = False
+
+
+@dataclass(frozen=True)
+class Made:
+    """When and with what a report was made.
+
+    Parameters
+    ----------
+    date : str
+        The day, as 2026-01-31.
+    versions : dict
+        Version of Python and of each package that the numbers depend on.
+    """
+
+    date: str
+    versions: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -205,8 +206,8 @@ class MachineRecord:
 
 
 @dataclass(frozen=True)
-class Model:
-    """The fitted model as a whole.
+class Member:
+    """One fitted setting; a mixture has several.
 
     Parameters
     ----------
@@ -215,64 +216,52 @@ class Model:
     C : float
         Cost of a training mistake.
     gamma : str, float or None
-        The gamma that the user chose; None for the linear kernel.
+        The gamma that was chosen; None for the linear kernel.
     gamma_value : float or None
         Its value; None for the linear kernel.
-    n_features : int
-        Number of features after encoding.
-    classes : tuple of ClassCount
-        The classes.
+    weight : float
+        Its weight in the mixture; 1 for a single setting.
     n_support : int
         Number of rows that are support vectors.
     machines : tuple of MachineRecord
         The single machine of two classes, or one machine per class.
-    statuses : dict
-        Number of left-out values by the way in which they were found.
-    seconds : float
-        Wall time of the fit, leaving out included.
     """
 
     kernel: str
     C: float
     gamma: str | float | None
     gamma_value: float | None
-    n_features: int
-    classes: tuple[ClassCount, ...]
+    weight: float
     n_support: int
     machines: tuple[MachineRecord, ...]
-    statuses: dict[str, int]
-    seconds: float
 
 
 @dataclass(frozen=True)
-class Surprise:
-    """A row whose own label is improbable when the row is left out.
+class Model:
+    """The fitted model as a whole.
 
     Parameters
     ----------
-    row : int
-        Number of the row, from 1, without the header.
-    label : str
-        Its label.
-    probability : float
-        Left-out probability of its label.
-    interval : tuple of float
-        Lower and upper end of the label's probability interval.
-    predicted : str
-        The most probable class.
-    predicted_probability : float
-        Left-out probability of that class.
-    values : dict
-        Values of the first columns, by name.
+    members : tuple of Member
+        The single setting, or the members of a mixture.
+    mixture : bool
+        Whether the settings were chosen, and mixed, by their left-out values.
+    n_features : int
+        Number of features after encoding.
+    classes : tuple of ClassCount
+        The classes.
+    statuses : dict
+        Number of left-out values by the way in which they were found.
+    seconds : float
+        Wall time of the fit, leaving out included.
     """
 
-    row: int
-    label: str
-    probability: float
-    interval: tuple[float, float]
-    predicted: str
-    predicted_probability: float
-    values: dict[str, Any]
+    members: tuple[Member, ...]
+    mixture: bool
+    n_features: int
+    classes: tuple[ClassCount, ...]
+    statuses: dict[str, int]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -283,26 +272,43 @@ class Report:
     ----------
     source : Source
         Where the rows came from.
+    made : Made
+        When and with what the report was made.
     model : Model
         The fitted model.
     positive : str or None
-        The positive class; None for more than two classes.
+        The class that thresholds, recall and precision are about; None if there are more than two classes
+        and none was chosen.
     performance : Performance
         Error, recall, precision and F1 of the left-out predictions.
     per_class : tuple of Performance
         The same for each class against the rest; empty for two classes.
-    papers : tuple of Performance
-        Estimates of the literature.
+    confusion : tuple of tuple of int
+        Number of rows of each class, a line each, that were predicted as each class.
+    base_error : float
+        Error of always predicting the most frequent class.
+    spreads : tuple of Spread
+        How the left-out probabilities of each class are spread.
+    trust : Trust
+        Whether the probabilities can be taken at their word.
     reliability : Reliability
         Reliability diagram of the left-out probabilities.
     scores : Scores
         Log loss and Brier score of the left-out probabilities.
     thresholds : tuple of ThresholdPoints
-        Precision and recall against the threshold, for the positive class or for every class.
+        Counts of right and wrong alarms against the threshold, for the positive class or for every class.
+    answered : tuple of Answered
+        Errors among the most confident rows.
     risk_coverage : RiskCoveragePoints
         Error rate among the rows kept, against their share.
     surprising : tuple of Surprise
         The rows whose own labels are least probable.
+    importance : Importance
+        Which columns matter.
+    papers : tuple of Performance
+        Estimates of the literature.
+    costs : (float, float) or None
+        Costs of a false alarm and of a missed one, if the user gave them.
     decision : Decision or None
         The threshold that the user asked for.
     rejection : Rejection or None
@@ -310,41 +316,23 @@ class Report:
     """
 
     source: Source
+    made: Made
     model: Model
     positive: str | None
     performance: Performance
     per_class: tuple[Performance, ...]
-    papers: tuple[Performance, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    base_error: float
+    spreads: tuple[Spread, ...]
+    trust: Trust
     reliability: measures.Reliability
     scores: measures.Scores
     thresholds: tuple[measures.ThresholdPoints, ...]
+    answered: tuple[measures.Answered, ...]
     risk_coverage: measures.RiskCoveragePoints
     surprising: tuple[Surprise, ...]
+    importance: Importance
+    papers: tuple[Performance, ...]
+    costs: tuple[float, float] | None = None
     decision: Decision | None = None
     rejection: Rejection | None = None
-
-
-def as_data(value: Any) -> Any:
-    """Convert a value to what strict JSON can hold; NaN and infinity become None.
-
-    Parameters
-    ----------
-    value : object
-        Dataclasses, dicts, sequences, arrays, numbers, strings or None, nested in any way.
-
-    Returns
-    -------
-    object
-        Dicts, lists, numbers, strings and None.
-    """
-    if hasattr(value, "__dataclass_fields__"):
-        return {one.name: as_data(getattr(value, one.name)) for one in fields(value)}
-    if isinstance(value, dict):
-        return {str(key): as_data(one) for key, one in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [as_data(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -1,30 +1,29 @@
-"""A report as an HTML page, as JSON, and as a table for the terminal."""
+"""A report as an HTML page, and as JSON."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
 
-from . import charts
-from .data import needs
-from .record import KEYS, Performance, Report, ValueWithInterval, as_data
-from .text import shortened
+from . import charts, formats
+from .keys import KEYS, as_data
+from .measures import ThresholdPoints
+from .optional import needs
+from .record import Report
+from .words import told, words_of
 
-__all__ = ["check_html", "to_html", "to_json", "to_text"]
+__all__ = ["check_html", "to_html", "to_json"]
 
-# Largest number of threshold charts: nobody looks at more of them one by one.
+# Largest number of classes with a table of thresholds, and with a strip in the picture of probabilities.
 MAX_PANELS = 12
-# Thresholds in the table of precision and recall.
-THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9)
-# Shares of rows kept in the table of risks.
-KEPT = (1.0, 0.95, 0.9, 0.8, 0.5)
-# Largest number of characters of a cell in the table of surprising rows.
-MAX_TEXT = 100
-# Stands for a value that is not defined.
-MISSING = "–"
+# Thresholds in the tables of precision and recall, in percent.
+THRESHOLDS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99)
+# Where the slider stands, in percent, and what a false alarm and a missed row cost, unless the user said so.
+START, COSTS = 50, (1.0, 1.0)
 
 # What the estimates of the literature are.
 ESTIMATORS = {
@@ -52,7 +51,7 @@ def check_html() -> None:
 def to_html(report: Report, version: str = "") -> str:
     """Return the report as one self-contained HTML page.
 
-    Every string of the data is escaped.
+    Every string of the data is escaped. The page's policy allows its own script and style, by their hashes.
 
     Parameters
     ----------
@@ -71,22 +70,36 @@ def to_html(report: Report, version: str = "") -> str:
     InputError
         If the template engine is missing.
     """
-    environment = needs("jinja2").Environment(
-        autoescape=True, undefined=needs("jinja2").StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    jinja2, markup = needs("jinja2"), needs("markupsafe").Markup
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(_file),
     )
-    environment.filters.update(percent=percent, number=number, interval=interval, counted=counted)
-    template = resources.files(__package__).joinpath("report.html.j2").read_text(encoding="utf-8")
-    page = environment.from_string(template).render(
+    for name in ("counted", "decimal", "grouped", "interval", "number", "percent", "points", "short"):
+        environment.filters[name] = getattr(formats, name)
+    environment.filters["told"] = told
+    style, script = _file("page.css"), _file("page.js")
+    page = environment.get_template("page.html.j2").render(
         r=report,
         version=version,
+        classes=report.model.classes,
+        two=len(report.model.classes) == 2,
+        words=words_of(report),
+        left_out=[one for one in report.source.columns if one.kind == "left out"],
+        undefined=any(math.isnan(one.precision.value) for one in (report.performance, *report.per_class)),
         estimators=ESTIMATORS,
         statuses=STATUSES,
-        reliability=charts.reliability_chart(report.reliability),
-        risk=charts.risk_chart(report.risk_coverage),
-        panels=[(curve, charts.threshold_chart(curve)) for curve in _panels(report)],
-        at_thresholds=_at_thresholds(report),
-        kept=dict.fromkeys(report.risk_coverage.risk_at(share) for share in KEPT),
-        worst_machine=max(report.model.machines, key=lambda machine: machine.kkt_residual),
+        style=markup(style),
+        script=markup(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        # Nothing in it can end the element that holds it.
+        data=markup(_in_script(_script_data(report))),
+        **_pictures(report),
+        **_thresholds(report),
     )
     return str(page)
 
@@ -107,138 +120,88 @@ def to_json(report: Report) -> str:
     return json.dumps({"keys": KEYS, **as_data(report)}, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
 
 
-def to_text(report: Report) -> str:
-    """Return the main numbers of the report as a table in plain text.
-
-    Parameters
-    ----------
-    report : Report
-        The report.
-
-    Returns
-    -------
-    str
-        The lines of the table.
-    """
-    source, model = report.source, report.model
-    counts = ", ".join(f"{_plain(one.label)} {one.n}" for one in model.classes[:6])
-    counts += ", ..." if len(model.classes) > 6 else ""
-    gamma = "" if model.gamma_value is None else f", gamma={number(model.gamma_value)}"
-    about = (
-        f"positive class: {_plain(report.positive)}"
-        if report.positive
-        else "recall, precision and F1 are averages over the classes, and so are the errors of the papers"
-    )
-    head = [
-        f"{_plain(source.name, 80)}: {source.n_rows} rows, {counted(source.n_columns, 'column')}; {counts}",
-        f"BayesSVC(C={number(model.C)}, kernel={model.kernel}{gamma}): {model.n_support} support vectors, "
-        f"fitted in {model.seconds:.2f} s",
-        f"95 % intervals in parentheses; {about}",
-        "",
-    ]
-    rows = [["", "error", "recall", "precision", "F1"], _text_row(report.performance)]
-    if report.per_class:
-        rows += [["by class", "", "", "", ""], *map(_text_row, report.per_class)]
-    rows += [["papers' estimates, of the sign", "", "", "", ""], *map(_text_row, report.papers)]
-    scores = report.scores
-    tail = [
-        "",
-        f"log loss {number(scores.log_loss)} (base rates {number(scores.base_log_loss)}), "
-        f"Brier score {number(scores.brier)} (base rates {number(scores.base_brier)}), "
-        f"area under risk-coverage {number(report.risk_coverage.area)}",
-        *_text_aims(report),
-        f"most surprising rows: {', '.join(str(one.row) for one in report.surprising)}",
-        *(f"note: {_plain(note, 300)}" for note in source.notes),
-    ]
-    return "\n".join([*head, *_columns(rows), *tail]) + "\n"
+def _file(name: str) -> str:
+    """Return one of the files that the page is made of."""
+    return resources.files(__package__).joinpath("page", name).read_text(encoding="utf-8")
 
 
-def _text_aims(report: Report) -> list[str]:
-    """One line for the threshold and one for the rejection, if the user asked for them."""
-    lines = []
-    if (one := report.decision) is not None:
-        found = one.reason or (
-            f"call it {_plain(report.positive)} from a probability of {percent(one.threshold)}; "
-            f"precision {percent(one.precision)}, recall {percent(one.recall)}, {one.false_alarms} false and "
-            f"{one.missed} missed alarms" + ("" if math.isnan(one.cost) else f", cost {number(one.cost)}")
-        )
-        lines.append(f"{one.aim}: {found}")
-    if (other := report.rejection) is not None:
-        found = other.reason or (
-            f"answer from a confidence of {percent(other.threshold)}: {percent(other.answered)} of the "
-            f"rows, of which {percent(other.risk)} are wrong"
-        )
-        lines.append(f"at most {100 * other.max_risk:g} % wrong: {found}")
-    return [_plain(line.replace("\u00a0", " "), 300) for line in lines]
+def _hash(text: str) -> str:
+    """Return the hash by which a policy allows an inline script or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def percent(value: float | None) -> str:
-    """Format 0.0213 as "2.1 %", with a no-break space."""
-    return MISSING if value is None or not math.isfinite(value) else f"{100 * value:.1f}\u00a0%"
+def _in_script(data: Any) -> str:
+    """Return JSON that can stand inside of a script element, whatever its strings hold."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def number(value: Any) -> str:
-    """Format a number with four digits, or shorten the user's text if it is long."""
-    if value is None:
-        return MISSING
-    if isinstance(value, str):
-        return shortened(value, MAX_TEXT)
-    value = float(value)
-    return MISSING if math.isnan(value) else f"{value:.4g}"
+def _script_data(report: Report) -> dict[str, Any]:
+    """Return what the page's script reads."""
+    curve = report.risk_coverage
+    return {
+        "thresholds": [
+            {
+                "label": one.label,
+                "n": one.n,
+                "others": one.n_others,
+                "found": one.found,
+                "alarms": one.false_alarms,
+            }
+            for one in report.thresholds
+        ],
+        "risk": {
+            "n": report.source.n_rows,
+            "confidence": [round(value, 5) for value in curve.confidence],
+            # Not rounded: the numbers of rows follow from these.
+            "coverage": curve.coverage,
+            "risk": curve.risk,
+        },
+    }
 
 
-def interval(estimate: ValueWithInterval) -> str:
-    """Format an interval as "1.2 to 3.6 %"; the empty string if there is none."""
-    if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
-        return ""
-    return f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}\u00a0%"
+def _pictures(report: Report) -> dict[str, Any]:
+    """Return the charts, but for that of the thresholds."""
+    shown = report.spreads
+    if len(shown) > MAX_PANELS:
+        worst = sorted(shown, key=lambda one: -one.wrong / one.n)[:MAX_PANELS]
+        shown = tuple(one for one in shown if one in worst)
+    return {
+        "spread": charts.spread_chart(shown, report.positive),
+        "hidden_classes": len(report.spreads) - len(shown),
+        "reliability": charts.reliability_chart(report.reliability),
+        "risk": charts.risk_chart(report.risk_coverage),
+        "columns": charts.importance_chart(report.importance) if report.importance.columns else None,
+    }
 
 
-def counted(n: int, noun: str) -> str:
-    """Format a number with its noun, as "1 row" or "5 rows"."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def _panels(report: Report) -> Sequence[Any]:
-    """Return the curves to draw: all, or those of the `MAX_PANELS` classes with the lowest F1."""
-    if len(report.thresholds) <= MAX_PANELS:
-        return report.thresholds
+def _thresholds(report: Report) -> dict[str, Any]:
+    """Return the curve that is drawn, the tables of thresholds, and where the slider stands."""
     f1 = {row.name: row.f1.value for row in report.per_class}
-    worst = sorted(report.thresholds, key=lambda curve: f1[curve.label])[:MAX_PANELS]
-    return [curve for curve in report.thresholds if curve in worst]
+    curves = sorted(report.thresholds, key=lambda one: f1.get(one.label, 0.0))[:MAX_PANELS]
+    decision = report.decision
+    start = START
+    if decision is not None and decision.reason is None:
+        start = round(100 * decision.threshold)
+    return {
+        "curve": curves[0],
+        "threshold_chart": charts.threshold_chart(curves[0]),
+        "tables": [(one, [_at(one, threshold) for threshold in THRESHOLDS]) for one in curves],
+        "start": start,
+        "costs": report.costs or COSTS,
+    }
 
 
-def _at_thresholds(report: Report) -> list[tuple[float, float, float]]:
-    """Return threshold, precision and recall of the positive class at a few round thresholds."""
-    if report.positive is None:
-        return []
-    curve = report.thresholds[0]
-    rows = []
-    for threshold in THRESHOLDS:
-        # The first threshold of the curve at or above this one labels the same rows.
-        index = next((i for i, value in enumerate(curve.thresholds) if value >= threshold), None)
-        if index is not None:
-            rows.append((threshold, curve.precision[index], curve.recall[index]))
-    return rows
-
-
-def _text_row(row: Performance) -> list[str]:
-    return [_plain(row.name), *(_text_cell(one) for one in (row.error, row.recall, row.precision, row.f1))]
-
-
-def _text_cell(one: ValueWithInterval) -> str:
-    value = percent(one.value).replace("\u00a0", " ")
-    between = interval(one).replace("\u00a0%", "")
-    return f"{value} ({between})" if between else value
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> Iterable[str]:
-    """Yield the rows as lines with aligned columns."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-def _plain(text: object, limit: int = 40) -> str:
-    """Return a text, shortened and without control characters, which a terminal would obey."""
-    return shortened("".join(char if char.isprintable() else "\ufffd" for char in str(text)), limit)
+def _at(curve: ThresholdPoints, threshold: int) -> dict[str, Any]:
+    """Return one line of the table of thresholds."""
+    found, alarms = curve.found[threshold], curve.false_alarms[threshold]
+    missed = curve.n - found
+    return {
+        "threshold": threshold,
+        "precision": curve.precision[threshold],
+        "recall": curve.recall[threshold],
+        "f1": 2 * found / (2 * found + alarms + missed),
+        "found": found,
+        "missed": missed,
+        "false_alarms": alarms,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm.classifiers.explaining import as_one_row
+from bayes_svm.classifiers.explanation import Explanation
 from bayes_svm.classifiers.predictions import blocks_of, left_out_logs
 from bayes_svm.conformal.intervals import read_bags
 from bayes_svm.conformal.venn_abers import VennAbers, intervals
@@ -110,6 +113,36 @@ class SearchPredictions:
         given = [check_array(one, accept_sparse="csr", dtype=np.float64) for one in given]
         blocks = blocks_of(logs)
         return np.concatenate([self._transductive([one[block] for one in given]) for block in blocks])
+
+    def explain(self, x: Any, *, n_rows: int = 3) -> Explanation:
+        """What the probability of one row rests on, by the model of the largest weight.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features), sparse row, Series or DataFrame of one row
+            The row.
+        n_rows : int, default=3
+            Largest number of supporting training rows, and of opposing ones.
+
+        Returns
+        -------
+        Explanation
+            As from :meth:`BayesSVC.explain` of that model. For a mixture the note tells its weight, and what
+            the mixture says.
+        """
+        self._require_models()
+        heaviest = int(np.argmax(self.weights_))
+        model, row = self.estimators_[heaviest], as_one_row(x, hasattr(self, "feature_names_in_"))
+        found = last_step(model).explain(before_last(model, row), n_rows=n_rows)
+        if len(self.estimators_) == 1:
+            return found
+        number, weight = len(self.estimators_), self.weights_[heaviest]
+        proba = self.predict_proba(row)[0, found.classes.tolist().index(found.predicted)]
+        note = (
+            f"this is the heaviest of {number} models, with weight {weight:.2f}; the mixture gives "
+            f"{found.predicted!s} the probability {proba:.3f}"
+        )
+        return replace(found, note=note)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of the largest class weight times probability.

@@ -1,93 +1,22 @@
-"""A stand-in for `BayesSVC`, with numbers that are known and quick to compute, and a table to write."""
+"""Reports of few rows with awkward names, and a table to write."""
 
 import csv
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from bayes_svm.report import content
-
-
-class StandIn:
-    """Fits nothing: the decision value is the first feature, or falls with its distance from the class."""
-
-    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale", leave_out_size=2000):
-        self.C, self.kernel, self.gamma, self.leave_out_size = C, kernel, gamma, leave_out_size
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        k = len(self.classes_)
-        positives = self.classes_[1:] if k == 2 else self.classes_
-        centres = np.linspace(X[:, 0].min(), X[:, 0].max(), k)
-        columns = [X[:, 0]] if k == 2 else [0.5 - (X[:, 0] - centre) ** 2 for centre in centres]
-        train = np.column_stack(columns)
-        truth = y[:, None] == positives[None, :]
-        values = train - 0.1 * np.where(truth, 1.0, -1.0)
-        probability = 1.0 / (1.0 + np.exp(-3.0 * values))
-        if k == 2:
-            self.left_out_proba_ = np.column_stack([1.0 - probability, probability])
-        else:
-            self.left_out_proba_ = probability / probability.sum(axis=1, keepdims=True)
-        self.support_ = np.arange(len(y))[::2]
-        machine = SimpleNamespace(
-            kkt_residual=1e-13,
-            relative_gap=np.nan,
-            n_free=3,
-            n_bounded=2,
-            exact=k == 2,
-            reason="<b>reason</b>",
-        )
-        self.solution_ = machine if k == 2 else [machine] * k
-        predicted = self.left_out_proba_.argmax(axis=1)
-        decided = predicted[:, None] == np.arange(k)[None, -len(positives) :]
-        self.left_out_decision_values_ = values[:, 0] if k == 2 else values
-        self.left_out_ = SimpleNamespace(
-            train_decision_values=train[:, 0] if k == 2 else train,
-            status=np.where(values > 0, "unchanged", "path"),
-            confusions=confusions(truth, np.where(decided, 1.0, -1.0)),
-            predicted=predicted,
-            y=np.searchsorted(self.classes_, y),
-        )
-        self.signs_ = SimpleNamespace(
-            train_decision_values=self.left_out_.train_decision_values,
-            confusions=confusions(truth, values),
-            predicted=(values[:, 0] > 0).astype(int) if k == 2 else values.argmax(axis=1),
-            y=self.left_out_.y,
-        )
-        return self
-
-
-def confusions(truth, values):
-    from bayes_svm.metrics.confusion import Confusion
-
-    return tuple(Confusion.from_decisions(truth[:, k], values[:, k]) for k in range(values.shape[1]))
-
 
 @pytest.fixture
-def stand_in(monkeypatch):
-    def estimate(clf, X, y, rho=2.0):
-        return SimpleNamespace(confusions=clf.signs_.confusions)
-
-    def left_out(clf, X, y):
-        return clf.signs_
-
-    monkeypatch.setattr(content, "leave_one_out", left_out)
-    monkeypatch.setattr(content, "BayesSVC", StandIn)
-    monkeypatch.setattr(content, "xi_alpha", estimate)
-    monkeypatch.setattr(content, "span_estimate", estimate)
-    return StandIn
-
-
-@pytest.fixture
-def report(stand_in):
+def report():
     """Return a function that makes a report of a few rows, with awkward names of columns and classes."""
 
-    def make(labels=("<script>alert(1)</script>", "well"), n=40, name="data.csv"):
+    def make(labels=("<script>alert(1)</script>", "well"), n=40, name="data.csv", more=None, **settings):
         import pandas as pd
 
-        from bayes_svm.report.data import Table
+        from bayes_svm.report.content import make_report
+        from bayes_svm.report.model import fit_table
         from bayes_svm.report.record import Settings
+        from bayes_svm.report.tables.table import Table
 
         random = np.random.default_rng(0)
         y = np.arange(n) % len(labels)
@@ -97,9 +26,8 @@ def report(stand_in):
                 "colour": np.where(y > 0, "<i>", "blue"),
             }
         )
-        return content.make_report(
-            Table(name, "di'ag\"nosis<", frame, np.array(labels)[y], ("note <1>",)), Settings()
-        )
+        table = Table(name, "di'ag\"nosis<", frame, np.array(labels)[y], ("note <1>",), **(more or {}))
+        return make_report(fit_table(table, Settings(**{"quick": True, **settings})))
 
     return make
 

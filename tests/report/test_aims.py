@@ -13,7 +13,6 @@ random = np.random.default_rng(0)
 LABELS = random.random(200) < 0.4
 P = np.clip(0.3 + 0.4 * LABELS + 0.15 * random.normal(size=200), 0.01, 0.99)
 PROBABILITY = np.column_stack([1 - P, P])
-CLASSES = np.array([False, True])
 
 
 def counts(threshold):
@@ -29,7 +28,7 @@ def counts(threshold):
     ],
 )
 def test_the_threshold_reaches_what_was_asked_for(aims, reached):
-    found = decision_for(aims, LABELS, CLASSES, PROBABILITY)
+    found = decision_for(aims, "True", LABELS, P)
     tp, fp, fn = counts(found.threshold)
     assert (found.found, found.false_alarms, found.missed) == (tp, fp, fn)
     assert found.reason is None
@@ -39,7 +38,7 @@ def test_the_threshold_reaches_what_was_asked_for(aims, reached):
 
 
 def test_the_threshold_of_least_cost():
-    found = decision_for(Aims(cost=(1.0, 5.0)), LABELS, CLASSES, PROBABILITY)
+    found = decision_for(Aims(cost=(1.0, 5.0)), "True", LABELS, P)
     costs = [fp + 5 * fn for _, fp, fn in map(counts, np.linspace(0, 1.01, 2000))]
     assert found.cost == pytest.approx(min(costs))
 
@@ -47,12 +46,12 @@ def test_the_threshold_of_least_cost():
 def test_where_no_row_is_worth_calling_positive_there_is_a_reason_and_no_threshold():
     proba = np.array([1.0, 1.0, 1.0, 0.2, 0.1, 1.0])
     labels = np.arange(6) == 5
-    found = decision_for(Aims(cost=(5.0, 1.0)), labels, CLASSES, np.column_stack([1 - proba, proba]))
+    found = decision_for(Aims(cost=(5.0, 1.0)), "True", labels, proba)
     assert found.reason == "Of the 6 rows, calling none of them True costs least"
 
 
 def test_what_cannot_be_reached_has_a_reason():
-    found = decision_for(Aims(precision=0.99), LABELS, CLASSES, PROBABILITY[:, ::-1])
+    found = decision_for(Aims(precision=0.99), "True", LABELS, 1 - P)
     assert "precision" in found.reason
     assert math.isnan(found.threshold)
 
@@ -79,14 +78,16 @@ def test_rows_are_left_to_a_person_until_the_risk_is_low():
 
 
 def test_nothing_asked_for_is_nothing():
-    assert decision_for(Aims(), LABELS, CLASSES, PROBABILITY) is None
+    assert decision_for(Aims(), "True", LABELS, P) is None
     assert rejection_for(Aims(), P, LABELS) is None
 
 
-def test_several_classes_have_no_one_threshold():
-    check_aims(Aims(max_risk=0.1), 3)
-    with pytest.raises(InputError, match="need two classes, and the target has 3"):
-        check_aims(Aims(recall=0.9), 3)
+def test_of_several_classes_one_is_named():
+    check_aims(Aims(max_risk=0.1), 3, None)
+    check_aims(Aims(recall=0.9), 2, None)
+    check_aims(Aims(recall=0.9), 3, "b")
+    with pytest.raises(InputError, match="the target has 3: name it with --positive CLASS"):
+        check_aims(Aims(recall=0.9), 3, None)
 
 
 def test_the_report_says_what_was_asked_for(tmp_path, capsys):

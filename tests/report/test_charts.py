@@ -1,9 +1,21 @@
 import re
 
 import numpy as np
+import pytest
 
-from bayes_svm.report.charts import _round_up, reliability_chart, risk_chart, threshold_chart
+from bayes_svm.report.charts import (
+    LEAST,
+    _round_step,
+    _round_up,
+    importance_chart,
+    reliability_chart,
+    risk_chart,
+    spread_chart,
+    threshold_chart,
+)
+from bayes_svm.report.importance import ColumnImportance, Importance
 from bayes_svm.report.measures import reliability, risk_coverage_points, threshold_points
+from bayes_svm.report.spread import Spread
 
 
 def numbers(path):
@@ -28,13 +40,80 @@ def test_everything_stays_in_the_frame():
             assert chart.top <= bar.high <= bar.y <= bar.low <= chart.bottom
 
 
-def test_threshold_steps_hold_up_to_their_threshold():
-    chart = threshold_chart(threshold_points("a", np.array([False, True]), np.array([0.5, 1.0])))
-    precision, _ = chart.lines
-    left, middle, right = chart.x_ticks[0].at, chart.x_ticks[2].at, chart.x_ticks[4].at
-    assert precision == (
-        f"M{left:g} {chart.y_ticks[2].at:g}V{chart.y_ticks[2].at:g}H{middle:g}V{chart.top:g}H{right:g}"
-    )
+def test_threshold_lines_have_gaps_where_nothing_is_called():
+    curve = threshold_points("a", np.array([False, True]), np.array([0.5, 0.8]))
+    chart = threshold_chart(curve)
+    precision, recall = chart.lines
+    left, right = chart.left, chart.right
+    points = re.findall(r"([ML])([\d.]+) ([\d.]+)", precision)
+    assert len(points) == 81
+    assert float(points[50][2]) == pytest.approx((chart.top + chart.bottom) / 2)
+    assert float(points[51][2]) == chart.top
+    assert float(points[-1][1]) == pytest.approx(left + 0.8 * (right - left), abs=0.1)
+    assert len(re.findall("[ML]", recall)) == 101
+
+
+def test_a_picture_of_two_classes_has_them_on_both_sides_of_the_axis():
+    one = Spread("a", 10, (10, *[0] * 19), 0)
+    other = Spread("b", 1000, (*[0] * 18, 1, 999), 0)
+    chart = spread_chart((one, other), "b")
+    up, down = chart.strips
+    assert (up.name, down.name) == ("b", "a")
+    assert all(block.y + block.height <= down.base for block in up.blocks)
+    assert all(block.y >= up.base for block in down.blocks)
+    # A single row is seen.
+    assert up.blocks[0].height == LEAST
+    assert (up.blocks[1].low, up.blocks[1].n) == (95, 999)
+    # Shares of a class are compared, not numbers of rows.
+    assert up.blocks[1].height == pytest.approx(down.blocks[0].height, rel=0.01)
+    for strip in chart.strips:
+        for block in strip.blocks:
+            assert chart.left <= block.x <= block.x + block.width <= chart.right
+            assert chart.top <= block.y <= block.y + block.height <= chart.bottom
+
+
+def test_a_picture_of_several_classes_has_a_strip_for_each():
+    classes = [Spread(f"c{k}", 5, (*[0] * k, 5, *[0] * (19 - k)), 0) for k in range(5)]
+    chart = spread_chart(classes, "c2")
+    assert [strip.name for strip in chart.strips] == ["c0", "c1", "c2", "c3", "c4"]
+    bases = [strip.base for strip in chart.strips]
+    assert bases == sorted(bases)
+    assert bases[-1] <= chart.bottom
+    for strip, before in zip(chart.strips[1:], bases, strict=False):
+        assert strip.blocks[0].y > before
+
+
+def test_columns_are_drawn_with_their_errors():
+    columns = tuple(ColumnImportance(f"c{k}", 0.03 - 0.01 * k, 0.005, 0.0, 0.0) for k in range(5))
+    chart = importance_chart(Importance(columns, 10, 3))
+    zero = chart.x_ticks[0].at
+    assert [tick.text for tick in chart.x_ticks] == ["0", "1", "2", "3", "4"]
+    first, last = chart.strips[0], chart.strips[-1]
+    assert first.blocks[0].x == zero
+    assert last.blocks[0].x + last.blocks[0].width == pytest.approx(zero, abs=0.1)
+    for strip in chart.strips:
+        low, high = strip.whisker
+        assert chart.left <= low <= high <= chart.right
+        assert (
+            low <= (end := max(strip.blocks[0].x, strip.blocks[0].x + strip.blocks[0].width)) or end <= zero
+        )
+
+
+def _end(block, zero):
+    """The end of a bar that is not at zero."""
+    return block.x if block.x < zero else block.x + block.width
+
+
+def test_columns_without_any_effect_are_drawn():
+    chart = importance_chart(Importance((ColumnImportance("c", 0.0, 0.0, 0.0, 0.0),), 10, 3))
+    assert chart.strips[0].blocks[0].width == 1.0
+
+
+@pytest.mark.parametrize("highest", [1e-4, 0.00091, 0.002, 0.0099, 0.01, 0.04, 0.3, 1.0])
+def test_axes_have_some_round_steps(highest):
+    step = _round_step(highest)
+    assert 1 < highest / step < 5.5
+    assert float(f"{step:.1g}") == pytest.approx(step)
 
 
 def test_risk_axis_fits_the_risk():

@@ -50,10 +50,11 @@ def raising(monkeypatch, error):
         def __init__(self, **parameters):
             pass
 
-        def fit(self, X, y):
+        def fit(self, X, y, **options):
             raise error
 
-    monkeypatch.setattr("bayes_svm.report.content.BayesSVC", Broken)
+    monkeypatch.setattr("bayes_svm.report.model.BayesSVC", Broken)
+    monkeypatch.setattr("bayes_svm.report.model.BayesSVCSearch", lambda machine, grid, combine: machine)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_json_report(table, here, capsys, options):
     assert main(["report", name, "--target", "kind", "--impute", "--kernel", "linear", *options]) == 0
     path = here / ("r.json" if "--output" in options else "bayes-svm-report.json")
     data = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert data["model"]["gamma_value"] is None
+    assert {one["gamma_value"] for one in data["model"]["members"]} == {None}
     assert data["source"]["n_rows"] == 40
     assert "filled in" in data["source"]["notes"][0]
     assert data["performance"]["name"] == "left out"
@@ -184,7 +185,7 @@ def test_json_report(table, here, capsys, options):
 def test_progress_on_a_terminal_only(table, monkeypatch, stream, n_shown):
     lines = lines_of(monkeypatch)
     monkeypatch.setattr(sys, "stderr", stream())
-    assert main(["report", table(), "--target", "kind"]) == 0
+    assert main(["report", table(), "--target", "kind", "--quick"]) == 0
     for text in ("reading the table", "fitting: solving", "fitting: leaving out", "estimating the error"):
         assert any(line.startswith(text) for line in lines) == n_shown
 

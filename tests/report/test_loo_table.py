@@ -11,14 +11,14 @@ from _loo_command import OUTPUT, PARTIAL, api, interrupted_after, n_kept, readin
 from _progress import Terminal, lines_of
 from bayes_svm import BayesSVC
 from bayes_svm.report.cli import main
-from bayes_svm.report.content import features_of
-from bayes_svm.report.data import read_table
+from bayes_svm.report.model import features_of
 from bayes_svm.report.record import Settings
+from bayes_svm.report.tables.reading import read_table
 
 
 def fitted(**parameters):
     data = read_table("data.csv", "kind")
-    features = features_of(data, Settings(1.0, "rbf", "scale", False))
+    _, features = features_of(data, Settings(1.0, "rbf", "scale", False))
     return data.labels, features, BayesSVC(**parameters).fit(features, data.labels)
 
 

@@ -2,7 +2,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bayes_svm.report.measures import MAX_POINTS, reliability, risk_coverage_points, scores, threshold_points
+from bayes_svm.metrics.intervals import proportion_interval
+from bayes_svm.report.measures import (
+    MAX_POINTS,
+    answered_rows,
+    reliability,
+    risk_coverage_points,
+    scores,
+    threshold_points,
+)
 
 
 def test_reliability_by_hand():
@@ -58,11 +66,19 @@ def test_risk_coverage_without_distinctions_is_one_point():
     assert (result.coverage, result.risk, result.area) == ((1.0,), (0.25,), 0.25)
 
 
-def test_risk_at_takes_the_first_point_that_keeps_enough():
-    result = risk_coverage_points(np.array([0.9, 0.8, 0.7, 0.6]), np.array([False, False, False, True]))
-    assert result.risk_at(0.5) == (0.5, 0.0)
-    assert result.risk_at(0.6) == (0.75, 0.0)
-    assert result.risk_at(1.0) == (1.0, 0.25)
+def test_answered_rows_by_hand():
+    confidence = np.array([0.9, 0.6, 0.8, 0.8, 0.7])
+    wrong = np.array([False, True, True, False, False])
+    every, most, half = answered_rows(confidence, wrong, (1.0, 0.75, 0.3))
+    assert (every.confidence, every.n, every.wrong, every.risk, every.share) == (0.6, 5, 2, 0.4, 1.0)
+    assert (most.confidence, most.n, most.wrong) == (0.7, 4, 1)
+    # Two of five rows are wanted, and the second one has an equal.
+    assert (half.confidence, half.n, half.wrong) == (0.8, 3, 1)
+    assert_allclose((every.low, every.high), proportion_interval(2, 5))
+
+
+def test_shares_that_keep_the_same_rows_are_one():
+    assert len(answered_rows(np.full(4, 0.7), np.arange(4) < 1, (1.0, 0.9, 0.5))) == 1
 
 
 def test_long_curves_are_thinned_and_keep_their_ends():
@@ -77,11 +93,24 @@ def test_long_curves_are_thinned_and_keep_their_ends():
     assert_allclose(result.area, np.mean(np.cumsum(ordered) / np.arange(1, 3001)))
 
 
-def test_threshold_curve_by_hand():
-    result = threshold_points("a", np.array([False, True, False, True]), np.array([0.1, 0.4, 0.6, 0.9]))
-    assert result.thresholds == (0.1, 0.4, 0.6, 0.9)
-    assert_allclose(result.precision, [2 / 4, 2 / 3, 1 / 2, 1])
-    assert_allclose(result.recall, [1, 1, 1 / 2, 1 / 2])
+def test_thresholds_count_what_is_at_least_as_probable():
+    truth = np.array([False, True, False, True])
+    result = threshold_points("a", truth, np.array([0.1, 0.4, 0.6, 0.9]))
+    assert (result.label, result.n, result.n_others) == ("a", 2, 2)
+    assert len(result.found) == len(result.false_alarms) == 101
+    for k in (0, 10, 11, 40, 41, 60, 61, 90, 91, 100):
+        called = np.array([10, 40, 60, 90]) >= k
+        assert result.found[k] == np.sum(called & truth)
+        assert result.false_alarms[k] == np.sum(called & ~truth)
+    assert_allclose([result.precision[40], result.recall[40]], [2 / 3, 1.0])
+    assert np.isnan(result.precision[95])
+    assert result.recall[95] == 0.0
+
+
+@pytest.mark.parametrize("k", range(101))
+def test_a_probability_of_the_threshold_itself_reaches_it(k):
+    result = threshold_points("a", np.array([True, False]), np.array([k / 100, 0.0]))
+    assert result.found[k] == 1
 
 
 @pytest.mark.parametrize("classes", [["a", "b"], ["a", "b", "c"]])

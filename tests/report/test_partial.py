@@ -67,7 +67,7 @@ def test_what_is_of_something_else_is_refused_before_the_fit(table, monkeypatch,
     elif change == "labels":
         lines[1], lines[2] = lines[1][:-1] + "b", lines[2][:-1] + "a"
     else:
-        monkeypatch.setattr("bayes_svm.report.cli._version", lambda: "99")
+        monkeypatch.setattr("bayes_svm.report.commands.loo.installed_version", lambda: "99")
     Path("data.csv").write_text("\n".join(lines))
     monkeypatch.setattr("bayes_svm.dual.solution.solve", lambda *arguments, **options: pytest.fail("solved"))
     assert "was written for other data, options or another version" in refused(capsys, "--resume")

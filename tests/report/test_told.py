@@ -8,9 +8,10 @@ import pytest
 from bayes_svm import BayesSVC, compare_estimators
 from bayes_svm.leave_one_out.cases import strata
 from bayes_svm.report.cli import main
-from bayes_svm.report.content import features_of, make_report
-from bayes_svm.report.data import read_table
+from bayes_svm.report.content import make_report
+from bayes_svm.report.model import features_of, fit_table
 from bayes_svm.report.record import Settings
+from bayes_svm.report.tables.reading import read_table
 
 pytest.importorskip("pandas")
 
@@ -32,7 +33,7 @@ def table(tmp_path_factory):
 @pytest.fixture(scope="module")
 def fitted(table):
     read = read_table(table, "kind")
-    features = features_of(read, Settings())
+    _, features = features_of(read, Settings())
     return features, read.labels, BayesSVC().fit(features, read.labels)
 
 
@@ -50,7 +51,7 @@ def test_the_error_is_that_of_predict_without_the_rows_stratum(fitted):
 
 def test_the_report_tells_the_same(table, fitted):
     *_, model = fitted
-    report = make_report(read_table(table, "kind"), Settings())
+    report = make_report(fit_table(read_table(table, "kind"), Settings(quick=True)))
     assert report.performance.name == "left out"
     assert report.performance.error.value == pytest.approx(model.left_out_.error)
     assert report.performance.f1.value == pytest.approx(model.left_out_.f1)

@@ -115,3 +115,15 @@ def test_without_models_there_are_no_intervals():
     search = BayesSVCSearch(BayesSVC(), GRID, refit=False).fit(X, y)
     with pytest.raises(AttributeError, match="refit=False keeps no model"):
         search.predict_interval(X)
+
+
+@pytest.mark.parametrize("combine", ["best", "stack"])
+def test_the_heaviest_model_explains(combine):
+    X, y = noisy()
+    grid = {f"bayessvc__{name}": values for name, values in GRID.items()}
+    search = BayesSVCSearch(make_pipeline(StandardScaler(), BayesSVC()), grid, combine=combine).fit(X, y)
+    found, model = search.explain(X[0]), search.estimators_[search.weights_.argmax()]
+    expected = model[-1].explain(model[:-1].transform(X[[0]]))
+    assert found.supporting == expected.supporting
+    proba = search.predict_proba(X[[0]])[0, search.classes_.tolist().index(found.predicted)]
+    assert found.note == "" if combine == "best" else f"probability {proba:.3f}" in found.note

@@ -24,8 +24,9 @@ from bayes_svm import (
     optimize_kernel,
 )
 from bayes_svm.report.content import make_report
-from bayes_svm.report.data import Table
+from bayes_svm.report.model import fit_table
 from bayes_svm.report.record import Settings
+from bayes_svm.report.tables.table import Table
 
 X, Y = noisy()
 RANDOM_LABELS = np.random.default_rng(3).permutation(Y)
@@ -79,5 +80,5 @@ def test_a_report_turns_warnings_into_notes():
     table = Table("data", "class", pd.DataFrame(X).rename(columns=str), RARE.astype(str), ())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        report = make_report(table, Settings())
+        report = make_report(fit_table(table, Settings(quick=True)))
     assert any("A class has two members" in note for note in report.source.notes)

@@ -1,0 +1,46 @@
+"""`bayes-svm explain`: say what the prediction of one row rests on."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from bayes_svm.report.errors import InputError
+
+from .output import say
+from .predict import add_new_rows, read_both
+
+__all__ = ["add"]
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.description = (
+        "Say what the prediction of one row rests on: its probability with the interval, how far it is from "
+        "the training data, the training rows that speak most for and against the predicted class, and what "
+        "leaving out each of them would change. Of a mixture, the machine of largest weight is explained."
+    )
+    add_new_rows(parser)
+    parser.add_argument(
+        "--row", type=int, metavar="N", required=True, help="number of the row in the file, from 1"
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    model, rows, notes = read_both(arguments)
+    numbers = rows.numbers.tolist()
+    if arguments.row not in numbers:
+        raise InputError(f"{rows.name!r} has no row {arguments.row} with values; its last is {numbers[-1]}")
+    k = numbers.index(arguments.row)
+    empty = rows.frame.columns[rows.frame.iloc[k].isna()].tolist()
+    if empty and not model.impute:
+        raise InputError(
+            f"row {arguments.row} has no value in column {empty[0]!r}; fill it in, or fit with --impute"
+        )
+    from bayes_svm.report.predicting import explained_row
+
+    remarks = [f"{one}." for one in rows.remarks[k]]
+    say(f"Row {arguments.row} of {rows.name}\n{explained_row(model, rows, k)!r}\n")
+    say("".join(f"note: {note}\n" for note in [*remarks, *notes]), sys.stderr)
+    return 0

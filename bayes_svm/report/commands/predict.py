@@ -1,0 +1,85 @@
+"""`bayes-svm predict`: predict the rows of a new table with a saved model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from .arguments import DATA_HELP, add_how_to_read, options_of
+from .output import check_output, say, write_file
+
+__all__ = ["add", "add_new_rows", "read_both"]
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.description = (
+        "Predict the rows of a new table. The CSV that is written has one line for each row: its identifier, "
+        "the predicted class, the probability with its interval (for more than two classes of each class), "
+        "the answer, which is the predicted class or 'ask a person', and the reason to ask one: a missing or "
+        "unknown value, a number outside the training range, a row unlike the training data, or a "
+        "probability too low for the --max-risk that the model was fitted with. Columns are matched by name. "
+        "In the CSV a text that a spreadsheet would take as a formula begins with an apostrophe."
+    )
+    add_new_rows(parser)
+    parser.add_argument("--output", metavar="FILE", help="where to write (default: standard output)")
+    parser.set_defaults(run=_run)
+
+
+def add_new_rows(parser: argparse.ArgumentParser) -> None:
+    """Add the new table and the model."""
+    parser.add_argument("data", metavar="new.csv", help=DATA_HELP)
+    parser.add_argument("--model", metavar="FILE", required=True, help="the model that bayes-svm fit saved")
+    parser.add_argument("--id", metavar="COL", help="the column that names the rows")
+    add_how_to_read(parser)
+
+
+def read_both(arguments: argparse.Namespace) -> tuple[Any, Any, list[str]]:
+    """Read the model and the new table.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        The arguments of the command.
+
+    Returns
+    -------
+    model : SavedModel
+        The model.
+    rows : NewRows
+        The rows.
+    notes : list of str
+        What the user should know of both.
+    """
+    from bayes_svm.report.saved import load_model
+    from bayes_svm.report.tables.new_rows import read_new_rows
+
+    model, notes = load_model(arguments.model)
+    ignored = (*model.ignored, model.target)
+    rows = read_new_rows(arguments.data, model.columns, ignored, options_of(arguments))
+    return model, rows, [*notes, *rows.notes]
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from bayes_svm.report.csv_text import csv_text
+
+    output = None if arguments.output is None else Path(arguments.output)
+    if output is not None:
+        check_output(output, arguments.data)
+    model, rows, notes = read_both(arguments)
+    from bayes_svm.report.predicting import ASK, predicted_columns
+
+    columns = predicted_columns(model, rows)
+    text = csv_text(columns)
+    if output is None:
+        say(text)
+    else:
+        write_file(output, text.encode("utf-8"))
+    n_asked = columns["answer"].count(ASK)
+    n = len(columns["answer"])
+    about = f"{n} rows: {n - n_asked} answered, {n_asked} for a person ({model.approximate})"
+    notes = [about, *notes, *([f"Written: {output}"] if output else [])]
+    say("".join(f"note: {note}\n" for note in notes), sys.stderr)
+    return 0

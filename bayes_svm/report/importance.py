@@ -1,0 +1,211 @@
+"""Which columns matter: what left-out predictions lose if a column's values are shuffled among the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.feature_selection import f_classif
+
+from bayes_svm.classifiers.left_out_machines import LeftOutMachines
+from bayes_svm.selection.mixture import pooled
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ColumnImportance", "Importance", "Shuffled", "importance_of"]
+
+# Number of rows whose left-out predictions are made again.
+ROWS = 300
+# A column is shuffled this many times at least, and at most.
+FEWEST, MOST = 3, 5
+# Number of kernel values that are computed, about: a few seconds' worth.
+BUDGET = 7e8
+# With more rows, the machines without each of some rows take too much memory.
+MOST_ROWS = 6000
+# Where the values that are shuffled come from: with the same data, the result is the same.
+SEED = 0
+
+
+@dataclass(frozen=True)
+class ColumnImportance:
+    """What shuffling one column costs.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    probability_lost : float
+        Mean fall of the probability of the row's own class.
+    probability_error : float
+        Standard error of `probability_lost`, over the rows.
+    error_added : float
+        Rise of the share of wrong predictions.
+    error_error : float
+        Standard error of `error_added`, over the rows.
+    """
+
+    name: str
+    probability_lost: float
+    probability_error: float
+    error_added: float
+    error_error: float
+
+
+@dataclass(frozen=True)
+class Importance:
+    """The columns, the most important first.
+
+    Parameters
+    ----------
+    columns : tuple of ColumnImportance
+        What was found.
+    n_rows : int
+        Number of rows whose predictions were made again.
+    n_shuffles : int
+        How often each column was shuffled.
+    n_skipped : int
+        Number of columns that were not tried: those whose means differ least between the classes.
+    reason : str or None
+        Why nothing was tried; None if something was.
+    """
+
+    columns: tuple[ColumnImportance, ...] = ()
+    n_rows: int = 0
+    n_shuffles: int = 0
+    n_skipped: int = 0
+    reason: str | None = None
+
+
+class Shuffled:
+    """Left-out predictions of one model, or of a mixture, for rows of which a column has other values.
+
+    Parameters
+    ----------
+    members : sequence of BayesSVC
+        The fitted models.
+    features : ndarray of shape (n, n_features)
+        What they were fitted to.
+    labels : ndarray of shape (n,)
+        Label of each row.
+    given : dict
+        Sample weights and groups of the fit, as keyword arguments.
+    mixture : BayesSVCSearch or None
+        The mixture that the models belong to.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Any],
+        features: np.ndarray,
+        labels: np.ndarray,
+        given: dict[str, Any],
+        mixture: Any,
+    ) -> None:
+        self.machines = [LeftOutMachines(one, features, labels, size=ROWS, **given) for one in members]
+        self.mixture = mixture
+        self.rows = self.machines[0].rows
+        self.classes = members[0].classes_
+        self.weight = members[0].class_weight_
+        self.y = np.searchsorted(self.classes, labels[self.rows])
+        self.n_machines = sum(one.n_machines for one in self.machines)
+
+    def judged(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Probability of each row's own class, and whether it is predicted wrongly, with other features."""
+        logs = [one.log_proba(features) for one in self.machines]
+        mixed = logs[0]
+        if len(logs) > 1:
+            mixed = pooled(np.stack(logs), self.mixture.weights_, self.mixture.base_)
+        proba = np.exp(mixed)
+        weight = self.weight if self.mixture is None else self.mixture.class_weight_
+        return proba[np.arange(len(self.y)), self.y], (proba * weight).argmax(axis=1) != self.y
+
+
+def importance_of(frame: pd.DataFrame, transformer: Any, shuffled: Shuffled, n_points: int) -> Importance:
+    """Shuffle the columns one by one.
+
+    Each row is predicted by the machine trained without its stratum, with its own value and with those of
+    other rows. All features that a column is encoded by change together. The number of shuffles, and if need
+    be of columns, follows from the size of the data, so that the time is some seconds.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The columns.
+    transformer : ColumnTransformer
+        Fitted; turns the columns into features.
+    shuffled : Shuffled
+        The left-out predictions.
+    n_points : int
+        Number of training rows.
+
+    Returns
+    -------
+    Importance
+        The columns, the most important first.
+    """
+    some = frame.iloc[shuffled.rows]
+    features = _features(transformer, some)
+    # A kernel value of many features takes longer.
+    per_shuffle = len(some) * n_points * shuffled.n_machines * (1 + features.shape[1] / 50)
+    most = max(5, math.floor(BUDGET / (FEWEST * per_shuffle)))
+    encoded = _encoded_by(transformer, some, features)
+    tried = _most_telling(encoded, features, shuffled.y, most)
+    times = min(MOST, max(FEWEST, math.floor(BUDGET / (per_shuffle * max(1, len(tried))))))
+    before, wrong_before = shuffled.judged(features)
+    random = np.random.default_rng(SEED)
+    orders = [random.permutation(len(some)) for _ in range(times)]
+    found = []
+    for name in tried:
+        lost, added = np.zeros(len(some)), np.zeros(len(some))
+        for order in orders:
+            other = features.copy()
+            other[:, encoded[name]] = features[order][:, encoded[name]]
+            after, wrong_after = shuffled.judged(other)
+            lost += (before - after) / times
+            added += (wrong_after.astype(float) - wrong_before) / times
+        found.append(ColumnImportance(str(name), *_mean_and_error(lost), *_mean_and_error(added)))
+    found.sort(key=lambda one: -one.probability_lost)
+    return Importance(tuple(found), len(some), times, len(encoded) - len(tried))
+
+
+def _features(transformer: Any, frame: pd.DataFrame) -> np.ndarray:
+    return np.ascontiguousarray(transformer.transform(frame), dtype=float)
+
+
+def _encoded_by(transformer: Any, frame: pd.DataFrame, features: np.ndarray) -> dict[Any, np.ndarray]:
+    """Numbers of the features that each column is encoded by; none for a column of one value.
+
+    The columns are numbered from 1, and those with a 1 in a place of their binary number get the values of
+    the row before. The features that change with them have a 1 in this place of their column's number.
+    """
+    import pandas as pd
+
+    rolled = frame.iloc[np.roll(np.arange(len(frame)), 1)].set_axis(frame.index)
+    numbers = np.arange(1, frame.shape[1] + 1)
+    owner = np.zeros(features.shape[1], dtype=np.intp)
+    for place in range(frame.shape[1].bit_length()):
+        moved = (numbers >> place) % 2 == 1
+        other = pd.concat([frame.loc[:, ~moved], rolled.loc[:, moved]], axis=1)[list(frame.columns)]
+        owner += (_features(transformer, other) != features).any(axis=0).astype(np.intp) << place
+    return {name: np.flatnonzero(owner == k) for k, name in zip(numbers, frame.columns, strict=True)}
+
+
+def _most_telling(
+    encoded: dict[Any, np.ndarray], features: np.ndarray, y: np.ndarray, most: int
+) -> list[Any]:
+    """The columns to try: those whose features' means differ most between the classes, if they are many."""
+    names = [name for name, own in encoded.items() if len(own)]
+    if len(names) <= most:
+        return names
+    varying = np.unique(np.concatenate([encoded[name] for name in names]))
+    ratio = np.zeros(features.shape[1])
+    ratio[varying] = np.nan_to_num(f_classif(features[:, varying], y)[0], posinf=np.inf)
+    return sorted(names, key=lambda name: -ratio[encoded[name]].max())[:most]
+
+
+def _mean_and_error(of_row: np.ndarray) -> tuple[float, float]:
+    return float(of_row.mean()), float(of_row.std(ddof=1) / np.sqrt(len(of_row)))

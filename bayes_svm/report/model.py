@@ -1,0 +1,231 @@
+"""Fitting a table: one object that the report, the saved model and the other commands read."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayes_svm.classifiers.bayes_svc import BayesSVC
+from bayes_svm.kernels.gamma import resolve_gamma
+from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.probability.several import normalised_log_odds
+from bayes_svm.selection.search import BayesSVCSearch
+from bayes_svm.utils.metaestimators import decided
+from bayes_svm.utils.progress import step
+from bayes_svm.utils.types import Array, Indices
+
+from .errors import InputError
+from .record import Settings
+from .refusals import as_notes, memory_advice, refusals
+from .tables.features import feature_transformer
+from .tables.table import Table
+
+__all__ = ["FittedTable", "features_of", "fit_table", "one_machine"]
+
+# The settings that are mixed where the user names none: C, and multiples of gamma="scale".
+COSTS = (0.1, 1.0, 10.0)
+WIDTHS = (0.25, 1.0, 4.0)
+
+
+@dataclass(frozen=True)
+class FittedTable:
+    """A table and the model fitted to it.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    settings : Settings
+        What the user chose.
+    transformer : ColumnTransformer
+        What turned the columns of the table into features, fitted.
+    features : ndarray of shape (n, d)
+        What the machine saw of each row.
+    estimator : BayesSVC or BayesSVCSearch
+        One machine, or a mixture of machines.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted.
+    left_out_proba : ndarray of shape (n, n_classes)
+        Probabilities of each row, left out with its stratum or group.
+    left_out_decision_values : ndarray of shape (n,) or (n, n_classes)
+        Decision values of each row, left out; for a mixture the log-odds of its probabilities.
+    predicted : ndarray of shape (n,)
+        Number of the class predicted for each row, left out.
+    seconds : float
+        Wall time of the fit, leaving out included.
+    notes : tuple of str
+        What the user should know about the table and the fit.
+    """
+
+    table: Table
+    settings: Settings
+    transformer: Any
+    features: Array
+    estimator: Any
+    classes: np.ndarray
+    left_out_proba: Array
+    left_out_decision_values: Array
+    predicted: Indices
+    seconds: float
+    notes: tuple[str, ...]
+
+    @property
+    def heaviest(self) -> Any:
+        """The one machine, or the machine of largest weight in the mixture."""
+        if not hasattr(self.estimator, "weights_"):
+            return self.estimator
+        return self.estimator.estimators_[int(np.argmax(self.estimator.weights_))]
+
+    @property
+    def n_machines(self) -> int:
+        """Number of settings in the mixture; 1 for one machine."""
+        return len(getattr(self.estimator, "weights_", [1.0]))
+
+    @property
+    def positive(self) -> int | None:
+        """Number of the class that recall and precision are about: the one the user named, otherwise the
+        second of two; None for more than two classes if the user named none.
+        """
+        if self.table.positive is not None:
+            return int(np.flatnonzero(self.classes == self.table.positive)[0])
+        return 1 if len(self.classes) == 2 else None
+
+    @property
+    def approximate(self) -> str:
+        """Why intervals and promises hold approximately only, in words."""
+        saw = "preprocessing" if isinstance(self.estimator, BayesSVC) else "preprocessing and the choice"
+        return f"approximate: the {saw} saw these rows"
+
+
+def fit_table(table: Table, settings: Settings) -> FittedTable:
+    """Fit the model to a table: a mixture over a small grid of settings, by left-out values.
+
+    A C or gamma that the user gave is fixed; the other stays in the grid. With both given, or with
+    ``settings.quick``, one machine is fitted.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    settings : Settings
+        What the user chose.
+
+    Returns
+    -------
+    FittedTable
+        The fit.
+
+    Raises
+    ------
+    InputError
+        If the model cannot be fitted to the data, or if memory runs out.
+    """
+    notes = list(table.notes)
+    with as_notes(notes), memory_advice(len(table.labels)):
+        transformer, features = features_of(table, settings)
+        started = time.perf_counter()
+        with step("fitting"), refusals():
+            estimator = _unfitted(features, table, settings)
+            estimator.fit(features, table.labels, sample_weight=table.weights, groups=table.groups)
+        seconds = time.perf_counter() - started
+    proba = np.asarray(estimator.left_out_proba_)
+    values, predicted = _left_out(estimator, proba)
+    return FittedTable(
+        table=table,
+        settings=settings,
+        transformer=transformer,
+        features=features,
+        estimator=estimator,
+        classes=np.asarray(estimator.classes_),
+        left_out_proba=proba,
+        left_out_decision_values=values,
+        predicted=predicted,
+        seconds=seconds,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def features_of(table: Table, settings: Settings) -> tuple[Any, Array]:
+    """Turn the table's features into numbers: numeric columns are standardised, others one-hot encoded.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    settings : Settings
+        What the user chose.
+
+    Returns
+    -------
+    transformer : ColumnTransformer
+        The fitted transformer.
+    features : ndarray of shape (n, n_features)
+        The features.
+    """
+    transformer = feature_transformer(table.frame, impute=settings.impute)
+    return transformer, np.ascontiguousarray(transformer.fit_transform(table.frame), dtype=float)
+
+
+def one_machine(settings: Settings, table: Table) -> BayesSVC:
+    """An unfitted machine with the settings; C and gamma that the user did not give have their defaults.
+
+    Parameters
+    ----------
+    settings : Settings
+        What the user chose.
+    table : Table
+        The data.
+
+    Returns
+    -------
+    BayesSVC
+        The machine, which leaves all rows out.
+    """
+    return BayesSVC(
+        C=1.0 if settings.C is None else settings.C,
+        kernel=settings.kernel,
+        gamma="scale" if settings.gamma is None else settings.gamma,
+        class_weight=_class_weight(settings, table),
+        leave_out_size=None,
+    )
+
+
+def _unfitted(features: Array, table: Table, settings: Settings) -> Any:
+    """One machine, or the mixture over the grid."""
+    machine = one_machine(settings, table)
+    grid: dict[str, list[float]] = {}
+    if settings.C is None:
+        grid["C"] = list(COSTS)
+    if settings.gamma is None and Kernel(settings.kernel).takes_gamma:
+        scale = resolve_gamma("scale", features, table.weights)
+        grid["gamma"] = [width * scale for width in WIDTHS]
+    if settings.quick or not grid:
+        return machine
+    return BayesSVCSearch(machine, grid, combine="stack")
+
+
+def _class_weight(settings: Settings, table: Table) -> Any:
+    """Costs of the classes by label: the user types labels as text."""
+    if not isinstance(settings.class_weight, dict):
+        return settings.class_weight
+    by_name = {str(label): label for label in np.unique(table.labels).tolist()}
+    unknown = [name for name in settings.class_weight if name not in by_name]
+    if unknown:
+        raise InputError(
+            f"--class-weight names {unknown[0]!r}, which is no class of {table.target!r}; "
+            f"the classes are {', '.join(map(repr, by_name))}"
+        )
+    return {by_name[name]: weight for name, weight in settings.class_weight.items()}
+
+
+def _left_out(estimator: Any, proba: Array) -> tuple[Array, Indices]:
+    """Left-out decision values, and the numbers of the classes predicted from the left-out rows."""
+    if not hasattr(estimator, "weights_"):
+        return np.asarray(estimator.left_out_decision_values_), np.asarray(estimator.left_out_.predicted)
+    costs = np.asarray(estimator.class_weight_)
+    logs = np.log(np.maximum(proba, np.finfo(float).tiny))
+    values = logs[:, 1] - logs[:, 0] if len(costs) == 2 else normalised_log_odds(logs + np.log(costs))
+    return values, decided(proba, costs)

@@ -1,0 +1,1 @@
+"""Reading a table from the user: its file, its columns, its classes."""

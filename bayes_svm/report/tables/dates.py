@@ -1,0 +1,53 @@
+"""Dates as people write them, read as a number of days."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayes_svm.utils.types import Array
+
+__all__ = ["date_formats", "days"]
+
+DAYS = (
+    "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y",
+    "%d-%b-%Y", "%b %d, %Y",
+)  # fmt: skip
+TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", "T%H:%M:%SZ")
+DAY = 86400.0
+
+
+def date_formats(texts: Sequence[str]) -> tuple[str, ...]:
+    """The formats in which all texts are dates; two if it is not clear which number is the month.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Texts of one column, without the missing values.
+
+    Returns
+    -------
+    tuple of str
+        The formats; formats that give the same dates count once.
+    """
+    # Nearly every column that is no column of dates ends here.
+    if not texts or not all(6 <= len(text) <= 25 and any(map(str.isdigit, text)) for text in texts[:3]):
+        return ()
+    found: dict[tuple[float, ...], str] = {}
+    for day in DAYS:
+        for time in TIMES:
+            if not np.isnan(days(texts[:1], day + time)).any():
+                values = days(texts, day + time)
+                if not np.isnan(values).any():
+                    found.setdefault(tuple(values.tolist()), day + time)
+    return tuple(found.values())
+
+
+def days(texts: Sequence[str], form: str) -> Array:
+    """Days since 1970-01-01; NaN for a text that is no date in this format."""
+    import pandas as pd
+
+    dates = pd.to_datetime(pd.Series(list(texts), dtype=object), format=form, errors="coerce", utc=True)
+    seconds = (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
+    return np.asarray(seconds, dtype=float) / DAY

@@ -1,0 +1,125 @@
+"""What was found in the columns of a table, told per column and as notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .names import counted, listed, short
+
+__all__ = ["Finding", "change_of", "done_of", "notes_of"]
+
+KEEP = "--keep {name} takes it in"
+DROP = "--drop {name} leaves it out"
+# What was done, and how to have it done differently.
+TOPICS = {
+    # Columns left out.
+    "constant": ("left out: the same value in every row", KEEP),
+    "copy": ("left out: a copy of the target, one value for each class", KEEP),
+    "missing by class": ("left out: missing in one class, and there only", KEEP),
+    "row numbers": ("left out: consecutive whole numbers, which number the rows", KEEP),
+    "all texts": ("left out: a different text in every row, as names have it", KEEP),
+    "identifier": ("left out: named like an identifier", KEEP),
+    "sorted": ("left out: it only rises or falls down the file, which is sorted by class too", KEEP),
+    "empty": ("left out: all its values are missing", ""),
+    "unclear dates": (
+        "left out: dates such as {example}, of which day and month are not clear",
+        "write them as 2021-04-03 in the file",
+    ),
+    "dropped": ("left out by --drop", ""),
+    "not chosen": ("left out by --only", ""),
+    "names rows": ("names the rows (--id)", ""),
+    "groups rows": ("groups the rows (--groups)", ""),
+    "weighs rows": ("weighs the rows (--weights)", ""),
+    # Values.
+    "marker": ("{example} read as missing", "--keep {name} takes it as a value"),
+    "comma": ("decimal commas, as in {example}, read as points", "--decimal . says otherwise"),
+    "thousands": ("separators of thousands, as in {example}, left out", "--decimal says otherwise"),
+    "limit": (
+        "a limit such as {example} read as the limit itself",
+        "write the value that you want in the file",
+    ),
+    "per cent": ("per cent signs left out", ""),
+    "dates": ("dates such as {example} read as days since 1970-01-01", DROP),
+    "spelling": (
+        "{example} read as one value",
+        "write them differently in the file, or --keep {name}",
+    ),
+    "blanks": ("blanks around values removed, and ends of lines within them read as blanks", ""),
+    "none": ("{example} kept as a value", "--missing {example} reads it as missing"),
+    # Columns kept.
+    "distinct": ("kept, although all its whole numbers are different", DROP),
+    "tells class": ("kept, although each of its values is in one class only", DROP),
+    "many texts": ("kept as text with more than 50 different values", DROP),
+    "repeats": ("its values repeat like those of a subject", "--groups {name} leaves each out whole"),
+}  # fmt: skip
+# Topics whose notes differ by example.
+BY_EXAMPLE = ("marker", "none", "spelling")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found in a column.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column.
+    topic : str
+        Name in ``TOPICS``.
+    count : int
+        Number of values concerned; 0 if it is the column as a whole.
+    example : str
+        One such value.
+    """
+
+    column: str
+    topic: str
+    count: int = 0
+    example: str = ""
+
+
+def done_of(findings: Iterable[Finding]) -> str:
+    """What was done with one column."""
+    return "; ".join(
+        _filled(TOPICS[one.topic][0], one) + (f" ({one.count})" if one.count else "") for one in findings
+    )
+
+
+def change_of(findings: Iterable[Finding]) -> str:
+    """How to have it done differently."""
+    ways = [_filled(TOPICS[one.topic][1], one) for one in findings]
+    return "; ".join(dict.fromkeys(way for way in ways if way))
+
+
+def notes_of(findings: Iterable[Finding]) -> list[str]:
+    """One note for each thing found, with the names of its columns.
+
+    Parameters
+    ----------
+    findings : iterable of Finding
+        What was found, column by column.
+
+    Returns
+    -------
+    list of str
+        The notes.
+    """
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for one in findings:
+        alike.setdefault((one.topic, one.example if one.topic in BY_EXAMPLE else ""), []).append(one)
+    notes = []
+    for (topic, _), of_topic in alike.items():
+        done, change = TOPICS[topic]
+        names = [one.column for one in of_topic]
+        counts = {one.column: one.count for one in of_topic}
+        shown = counted(counts) if any(counts.values()) else listed(names)
+        first = of_topic[0] if len(names) == 1 else Finding("COL", topic, example=of_topic[0].example)
+        how = f" ({_filled(change, first)})" if change else ""
+        notes.append(f"{shown}: {_filled(done, first)}{how}.")
+    return notes
+
+
+def _filled(template: str, one: Finding) -> str:
+    name = one.column if one.column.isidentifier() else f'"{one.column}"'
+    return template.format(name=short(name)[1:-1], example=short(one.example))

@@ -1,0 +1,153 @@
+"""The classes of a table, from its target column."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayes_svm.report.errors import InputError
+
+from .findings import Finding
+from .names import listed, short
+from .numerals import possible_decimals
+from .values import MARKERS, merged_spellings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MAX_CLASSES", "labels_of", "positive_of"]
+
+# Largest number of classes. One SVM is trained per class, and nobody reads a page with more of them.
+MAX_CLASSES = 50
+# A whole number, perhaps written as a float; "007" is a code.
+WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d{0,17}))(?:\.0*)?")
+
+
+def labels_of(
+    column: pd.Series, *, kept: bool, missing: tuple[str, ...] = ()
+) -> tuple[np.ndarray, list[Finding]]:
+    """The labels, as whole numbers or texts.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The target column.
+    kept : bool
+        Whether the labels are to be taken as they are written.
+    missing : tuple of str
+        Texts that the user calls missing.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+        Integers or strings.
+    findings : list of Finding
+        Spellings that were read as one class.
+
+    Raises
+    ------
+    InputError
+        If labels are missing, or if they are no classes.
+    """
+    target = str(column.name)
+    texts: list[str | None] = [
+        str(value) if there else None for value, there in zip(column, column.notna(), strict=True)
+    ]
+    findings: list[Finding] = []
+    if not kept:
+        blanks = sum(text is not None and text != text.strip() for text in texts)
+        findings += [Finding(target, "blanks", blanks)] if blanks else []
+        texts = [None if text is None or not text.strip() else text.strip() for text in texts]
+        texts = [None if text is not None and text.lower() in MARKERS else text for text in texts]
+    texts = [None if text in missing else text for text in texts]
+    _check_missing(texts, column)
+    if not kept:
+        texts, merged = merged_spellings(texts, target)
+        findings += merged
+    known = [text for text in texts if text is not None]
+    labels = _as_numbers(known, target)
+    _check_classes(labels, target)
+    return labels, findings
+
+
+def positive_of(text: str | None, labels: np.ndarray, target: str) -> Any:
+    """The label that the user calls positive.
+
+    Parameters
+    ----------
+    text : str or None
+        What the user typed.
+    labels : ndarray of shape (n,)
+        The labels.
+    target : str
+        Name of the target column.
+
+    Returns
+    -------
+    object
+        The label; None if the user named none.
+
+    Raises
+    ------
+    InputError
+        If there is no such class.
+    """
+    if text is None:
+        return None
+    classes = np.unique(labels).tolist()
+    for same in (str.strip, str.casefold):
+        for label in classes:
+            if same(str(label)) == same(text):
+                return label
+    raise InputError(
+        f"--positive {short(text)} is no class of {short(target)}; its classes are {listed(classes, 10)}"
+    )
+
+
+def _check_missing(texts: list[str | None], column: pd.Series) -> None:
+    target = short(column.name)
+    rows = [k for k, text in enumerate(texts) if text is None]
+    if not rows:
+        return
+    shown = ", ".join(str(column.index[row] + 1) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+    written = sorted({str(column.iloc[row]).strip() for row in rows if column.notna().iloc[row]} - {""})
+    how = f", written as {listed(written)}" if written else ""
+    raise InputError(
+        f"the target {target} is missing in {len(rows)} of {len(texts)} rows (data rows {shown}{how}); fill "
+        "in those labels or remove the rows"
+    )
+
+
+def _as_numbers(texts: list[str], target: str) -> np.ndarray:
+    """Labels as integers if all are; they are no classes if they are other numbers."""
+    whole = {text: WHOLE.fullmatch(text) for text in set(texts)}
+    if all(whole.values()):
+        return np.array([int(whole[text][1]) for text in texts])  # type: ignore[index]
+    numbers = [
+        text for text in whole if possible_decimals([text]) or text.lower().strip("+-") in ("inf", "nan")
+    ]
+    if len(numbers) == len(whole) and not all(text.isdigit() for text in whole):
+        raise InputError(f"the target {short(target)} is continuous; choose a --target column with classes")
+    return np.array(texts, dtype=str)
+
+
+def _check_classes(labels: np.ndarray, target: str) -> None:
+    classes, counts = np.unique(labels, return_counts=True)
+    if len(classes) == 1:
+        only = short(classes[0])
+        raise InputError(
+            f"the target {short(target)} has one class only ({only}); give rows of two or more classes"
+        )
+    if len(classes) > MAX_CLASSES:
+        raise InputError(
+            f"the target {short(target)} has {len(classes)} different values in {len(labels)} rows, more "
+            f"than the {MAX_CLASSES} classes a table may have; choose a --target with classes, or group them"
+        )
+    if counts.min() == 1:
+        single = [str(label) for label in classes[counts == 1]]
+        raise InputError(
+            f"the target {short(target)} has classes with one row only: {listed(single)}; leave-one-out "
+            "needs two or more rows of each class, so add rows or remove these"
+        )

@@ -1,0 +1,152 @@
+"""Columns that would tell the class without having learned it: row numbers, names, copies of the target."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .findings import Finding
+
+if TYPE_CHECKING:
+    from bayes_svm.utils.types import Indices
+
+__all__ = ["leak_of", "worth_knowing"]
+
+# Words that name an identifier as the first or last word of a name, and those that do so alone.
+ID_WORDS = frozenset({"id", "ids", "identifier", "uuid", "guid", "mrn", "barcode", "accession", "rowid"})
+ID_NAMES = frozenset({"index", "row", "rows", "rownames", "no", "nr", "number", "key"})
+SUBJECT_WORDS = frozenset(
+    {"patient", "patients", "subject", "participant", "person", "donor", "animal", "mouse", "family",
+     "household", "customer", "client", "user", "student", "speaker", "author", "pupil", "case"}
+)  # fmt: skip
+WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# Rows of one subject: so many on average, at least and at most this share of all rows.
+REPEATS, LARGEST_SHARE = 1.5, 0.1
+# A text column with more distinct values than this is more often an identifier than a category.
+MANY_TEXTS = 50
+
+
+def leak_of(values: np.ndarray, name: str, y: Indices) -> str | None:
+    """Why a column is left out.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Floats, or texts as objects; NaN where they are missing.
+    name : str
+        Name of the column.
+    y : ndarray of shape (n,)
+        Number of each row's class.
+
+    Returns
+    -------
+    str or None
+        A topic of the findings; None for a column to learn from.
+    """
+    codes, n_distinct, there = _codes(values)
+    if n_distinct == 0:
+        return "empty"
+    if not there.all() and np.array_equal(_first_seen(there.astype(int)), _first_seen(y)):
+        return "missing by class"
+    if n_distinct == 1 and there.all():
+        return "constant"
+    if there.all() and np.array_equal(_first_seen(codes), _first_seen(y)):
+        return "copy"
+    text, n = values.dtype == object, int(there.sum())
+    whole = not text and _whole(values)
+    if whole and n_distinct == len(values) and np.ptp(values) == len(values) - 1:
+        return "row numbers"
+    if text and n_distinct == n:
+        return "all texts"
+    if (text or whole) and _named_like_an_id(name):
+        return "identifier"
+    if not text and there.all() and n_distinct > len(values) / 2 and _sorted(y) and _monotone(values):
+        return "sorted"
+    return None
+
+
+def worth_knowing(values: np.ndarray, name: str, y: Indices, left_out: bool) -> list[Finding]:
+    """What the user should know about a column besides.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Floats, or texts as objects; NaN where they are missing.
+    name : str
+        Name of the column.
+    y : ndarray of shape (n,)
+        Number of each row's class.
+    left_out : bool
+        Whether the column is left out.
+
+    Returns
+    -------
+    list of Finding
+        What was found.
+    """
+    text = values.dtype == object
+    if not (text or _whole(values)):
+        return []
+    codes, n_distinct, there = _codes(values)
+    n, found = int(there.sum()), []
+    if not left_out and not text and n_distinct == len(values):
+        found.append(Finding(name, "distinct"))
+    sizes = np.bincount(codes[there])
+    like_subjects = n_distinct * REPEATS <= n and sizes.max() <= max(2, LARGEST_SHARE * n)
+    if like_subjects and (_named_like_a_subject(name) or (text and n_distinct > MANY_TEXTS)):
+        found.append(Finding(name, "repeats"))
+    elif not left_out and text and n_distinct > MANY_TEXTS:
+        found.append(Finding(name, "many texts"))
+    pairs = len(np.unique(np.column_stack([codes[there], y[there]]), axis=0))
+    several = len(np.unique(y)) < n_distinct <= n / 3
+    if not left_out and several and pairs == n_distinct:
+        found.append(Finding(name, "tells class"))
+    return found
+
+
+def _whole(values: np.ndarray) -> bool:
+    """Whether there are numbers, and all are whole."""
+    known = values[~np.isnan(values)]
+    return known.size > 0 and bool((known == np.round(known)).all())
+
+
+def _codes(values: np.ndarray) -> tuple[Indices, int, np.ndarray]:
+    """The number of each value, how many there are, and where there is one."""
+    import pandas as pd
+
+    codes, kinds = pd.factorize(values)
+    return codes, len(kinds), codes >= 0
+
+
+def _first_seen(codes: np.ndarray) -> np.ndarray:
+    """Codes numbered in the order in which they are first seen: equal for two names of the same thing."""
+    import pandas as pd
+
+    return np.asarray(pd.factorize(codes)[0])
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in WORDS.findall(name)]
+
+
+def _named_like_an_id(name: str) -> bool:
+    words = _words(name)
+    if len(words) == 1 and words[0] in ID_NAMES | SUBJECT_WORDS:
+        return True
+    return bool(words) and bool(ID_WORDS & {words[0], words[-1]} or words[0] == "unnamed")
+
+
+def _named_like_a_subject(name: str) -> bool:
+    return _named_like_an_id(name) or bool(SUBJECT_WORDS & set(_words(name)))
+
+
+def _sorted(y: Indices) -> bool:
+    """Whether each class is one block of the file."""
+    return int(np.count_nonzero(np.diff(y))) == len(np.unique(y)) - 1
+
+
+def _monotone(values: np.ndarray) -> bool:
+    steps = np.diff(values)
+    return bool((steps >= 0).all() or (steps <= 0).all())

@@ -1,0 +1,337 @@
+"""Reading a table from the user, and deciding what each of its columns is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayes_svm.report.errors import InputError
+from bayes_svm.report.optional import needs
+
+from .findings import Finding, change_of, done_of, notes_of
+from .labels import labels_of, positive_of
+from .leaks import leak_of, worth_knowing
+from .names import counted, listed, resolved, short, unknown_column
+from .numerals import only_in_thousands, possible_decimals
+from .options import Options
+from .parsing import parsed
+from .source import Source, read_source
+from .table import Column, Table
+from .values import Values, read_values
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayes_svm.utils.types import Indices
+
+__all__ = ["breast_cancer_table", "decimal_of", "read_table", "verbatim"]
+
+# The user says nothing about the table.
+AS_IT_IS = Options()
+# Largest number in a column. The squares of much larger ones overflow, and so does the variance.
+HUGE = 1e150
+# Number of different texts of a column that are looked at for decimal marks.
+N_LOOKED_AT = 1000
+
+
+def breast_cancer_table() -> Table:
+    """Return scikit-learn's embedded breast cancer data (Wisconsin, 569 tumours, 30 measurements)."""
+    needs("pandas")
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer(as_frame=True)
+    labels = np.asarray(data.target_names, dtype=str)[data.target.to_numpy()]
+    return Table(
+        "breast cancer (Wisconsin, embedded in scikit-learn)",
+        "diagnosis",
+        data.data,
+        labels,
+        identifiers=np.arange(1, len(labels) + 1),
+        columns=tuple(Column(name, "number") for name in data.data.columns),
+    )
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """The columns that are no features, and why a column is none."""
+
+    target: str
+    special: dict[str, str]
+    dropped: dict[str, str]
+    kept: frozenset[str]
+
+
+def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Table:
+    """Read a table and check it.
+
+    Parameters
+    ----------
+    path : str or Path
+        A CSV, parquet or Excel file, perhaps packed by gzip; "-" for standard input.
+    target : str
+        Name of the column with the labels.
+    options : Options
+        What the user said about the table.
+
+    Returns
+    -------
+    Table
+        The features and labels, with notes on everything that was decided.
+
+    Raises
+    ------
+    InputError
+        If anything is wrong with the file or its columns; the message says what to do.
+    """
+    needs("pandas")
+    source = read_source(path)
+    as_text = [name for name in (target, options.id, options.groups) if name is not None]
+    frame, notes = parsed(source, [*as_text, *options.only], as_text, options)
+    roles = _roles(frame, target, options, source.name)
+    labels, findings = labels_of(frame[target], kept=target in roles.kept, missing=options.missing)
+    decimal = decimal_of(source, frame.drop(columns=[target, *roles.special]), options)
+    weights = _weights(frame, options, decimal)
+    if weights is not None and not weights.all():
+        notes.append(f"Rows of weight 0 left out: {int((weights == 0).sum())}.")
+        frame, labels, weights = frame[weights > 0], labels[weights > 0], weights[weights > 0]
+        labels_of(frame[target], kept=target in roles.kept, missing=options.missing)
+    read, found = _features(frame, labels, roles, decimal, options)
+    columns = _columns(frame, read, found, roles)
+    features = {one.name: read[one.name].values for one in columns if one.kind != "left out"}
+    notes += notes_of([*findings, *(one for name in frame.columns for one in found.get(name, []))])
+    notes += _check(features, found, target, options.impute)
+    return Table(
+        name=source.name,
+        target=target,
+        frame=_frame(features),
+        labels=labels,
+        notes=tuple(notes),
+        identifiers=frame.index.to_numpy() + 1 if options.id is None else verbatim(frame[options.id]),
+        groups=_groups(frame, options),
+        weights=weights,
+        positive=positive_of(options.positive, labels, target),
+        fingerprint=source.fingerprint,
+        columns=tuple(columns),
+    )
+
+
+def decimal_of(source: Source, frame: pd.DataFrame, options: Options) -> str | None:
+    """The decimal mark of all columns, if the columns in which it is clear agree on one.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    frame : pandas.DataFrame
+        The columns as they were parsed.
+    options : Options
+        What the user said.
+
+    Returns
+    -------
+    {".", ","} or None
+        The mark; None if it is not clear, or if columns differ.
+
+    Raises
+    ------
+    InputError
+        If points may separate thousands.
+    """
+    if options.decimal is not None:
+        return options.decimal
+    marks, unclear = _marks(frame)
+    if "," in marks and "." not in marks and unclear:
+        again, _ = parsed(source, unclear, unclear, options)
+        for name in unclear:
+            texts = again[name].dropna().tolist()
+            if only_in_thousands(texts):
+                raise InputError(
+                    f"column {short(name)} has numbers such as {short(texts[0])}, in a table with decimal "
+                    "commas: say what the point means with --decimal , or --decimal ."
+                )
+        marks.add(".")
+    elif unclear:
+        marks.add(".")
+    return marks.pop() if len(marks) == 1 else None
+
+
+def _marks(frame: pd.DataFrame) -> tuple[set[str], list[str]]:
+    """Decimal marks that are clear, and columns of numbers whose points could separate thousands."""
+    import pandas as pd
+
+    marks: set[str] = set()
+    unclear = []
+    for name in frame.columns:
+        column = frame[name]
+        if pd.api.types.is_float_dtype(column):
+            values = column.to_numpy(dtype=float)
+            parts = values[np.isfinite(values) & (values != np.round(values))]
+            if parts.size and np.all((parts == np.round(parts, 3)) & (np.abs(parts) < 1000.0)):
+                unclear.append(name)
+            elif parts.size:
+                marks.add(".")
+        elif not pd.api.types.is_numeric_dtype(column):
+            for text in column.dropna().unique()[:N_LOOKED_AT]:
+                possible = possible_decimals([str(text).strip()])
+                marks.update(possible if len(possible) == 1 else ())
+    return marks, unclear
+
+
+def _roles(frame: pd.DataFrame, target: str, options: Options, name: str) -> _Roles:
+    """What the user said about columns, checked."""
+    columns = list(frame.columns)
+    if target not in columns:
+        raise unknown_column(target, columns, "--target", name)
+    special: dict[str, str] = {}
+    for one, option, topic in (
+        (options.id, "--id", "names rows"),
+        (options.groups, "--groups", "groups rows"),
+        (options.weights, "--weights", "weighs rows"),
+    ):
+        if one is None:
+            continue
+        if one not in columns:
+            raise unknown_column(one, columns, option, name)
+        if one == target:
+            raise InputError(f"{option} {short(one)} is the target itself; give another column")
+        special.setdefault(one, topic)
+    drop, only, keep = (
+        resolved(given, columns, option, name)
+        for given, option in ((options.drop, "--drop"), (options.only, "--only"), (options.keep, "--keep"))
+    )
+    for option, given in (("--drop", drop), ("--only", only)):
+        if target in given:
+            raise InputError(f"{option} names the target {short(target)}; leave it out there")
+    dropped = dict.fromkeys(drop, "dropped")
+    if only:
+        dropped.update({one: "not chosen" for one in columns if one not in only and one not in dropped})
+    return _Roles(target, special, dropped, frozenset(keep))
+
+
+def _features(
+    frame: pd.DataFrame, labels: np.ndarray, roles: _Roles, decimal: str | None, options: Options
+) -> tuple[dict[str, Values], dict[str, list[Finding]]]:
+    """The values of every column that may be a feature, and what was found in every column."""
+    y = np.unique(labels, return_inverse=True)[1]
+    # Numbers that are too large are refused afterwards.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _read_features(frame, y, roles, decimal, options)
+
+
+def _read_features(
+    frame: pd.DataFrame, y: Indices, roles: _Roles, decimal: str | None, options: Options
+) -> tuple[dict[str, Values], dict[str, list[Finding]]]:
+    """The same, for labels that are numbers of classes."""
+    read: dict[str, Values] = {}
+    found: dict[str, list[Finding]] = {}
+    for name in frame.columns:
+        topic = roles.special.get(name) or roles.dropped.get(name)
+        if name == roles.target or topic:
+            found[name] = [Finding(name, topic)] if topic else []
+            continue
+        kept = name in roles.kept
+        values = read_values(frame[name], decimal=decimal, kept=kept, missing=options.missing)
+        leak = None if values.kind == "left out" else leak_of(values.values, name, y)
+        if leak is not None and not (kept and leak != "empty"):
+            about = worth_knowing(values.values, name, y, left_out=True)
+            read[name] = replace(values, kind="left out")
+            found[name] = [Finding(name, leak), *about]
+        else:
+            left_out = values.kind == "left out" or kept
+            read[name] = values
+            found[name] = values.findings + worth_knowing(values.values, name, y, left_out)
+    return read, found
+
+
+def _columns(
+    frame: pd.DataFrame, read: dict[str, Values], found: dict[str, list[Finding]], roles: _Roles
+) -> list[Column]:
+    """A record for each column but the target."""
+    return [
+        Column(
+            name=name,
+            kind=read[name].kind if name in read else "left out",
+            done=done_of(found[name]),
+            change=change_of(found[name]),
+            date=read[name].date if name in read else "",
+        )
+        for name in frame.columns
+        if name != roles.target
+    ]
+
+
+def _frame(features: dict[str, np.ndarray]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in features.items()})
+
+
+def _check(
+    features: dict[str, np.ndarray], found: dict[str, list[Finding]], target: str, impute: bool
+) -> list[str]:
+    """Refuse features that cannot be learned from; return a note on values to be filled in."""
+    if not features:
+        raise InputError(
+            f"no column besides the target {short(target)} is left to learn from; add feature columns, or "
+            "take one in with --keep"
+        )
+    huge = {
+        name: int((np.abs(values) > HUGE).sum())
+        for name, values in features.items()
+        if values.dtype != object
+    }
+    if any(huge.values()):
+        raise InputError(
+            f"numbers that are infinite or beyond {HUGE:g} in {counted(huge)}; replace them, or remove the "
+            "rows"
+        )
+    missing = {name: _n_missing(values) for name, values in features.items()}
+    if not any(missing.values()):
+        return []
+    if not impute:
+        # The user sees no empty cell where a text was read as missing.
+        marks = [one.example for name in features for one in found[name] if one.topic == "marker"]
+        how = f" ({listed(list(dict.fromkeys(marks)))} read as missing)" if marks else ""
+        raise InputError(
+            f"missing values in {counted(missing)}{how}; fill them in, remove them, or add --impute "
+            "(median / most frequent value)"
+        )
+    filled = sum(missing.values())
+    return [f"Missing values filled in with the median or most frequent value of their column: {filled}."]
+
+
+def _n_missing(values: np.ndarray) -> int:
+    return int((values != values).sum())
+
+
+def _weights(frame: pd.DataFrame, options: Options, decimal: str | None) -> np.ndarray | None:
+    if options.weights is None:
+        return None
+    read = read_values(frame[options.weights], decimal=decimal, kept=True, missing=options.missing)
+    wrong = read.kind != "number" or not np.all(np.isfinite(read.values) & (read.values >= 0))
+    if wrong or not read.values.any():
+        raise InputError(
+            f"the weights in {short(options.weights)} are not all numbers of at least 0, or all are 0; "
+            "correct them"
+        )
+    return read.values
+
+
+def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:
+    if options.groups is None:
+        return None
+    groups = verbatim(frame[options.groups])
+    if empty := int((groups == "").sum()):
+        raise InputError(
+            f"the group {short(options.groups)} is missing in {empty} of {len(groups)} rows; fill it in"
+        )
+    return groups
+
+
+def verbatim(column: pd.Series) -> np.ndarray:
+    """Values as they are written, without blanks around them."""
+    texts = ["" if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
+    return np.array([text.strip() for text in texts])

@@ -1,0 +1,81 @@
+"""A table that was read and checked, and what was done with each of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Column", "Table"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the file, and what was done with it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    kind : {"number", "text", "left out"}
+        How the machine sees the column: as a number, as one of several texts, or not at all.
+    done : str
+        What was done with its values, in words; the empty string if they were read as they are.
+    change : str
+        How to have it done differently, in words; the empty string if nothing was done.
+    date : str
+        Format of its dates, which are read as days; the empty string if it has none.
+    """
+
+    name: str
+    kind: str
+    done: str = ""
+    change: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Features and labels of one data set, checked.
+
+    Parameters
+    ----------
+    name : str
+        File name, or the name of the embedded data set.
+    target : str
+        Name of the column with the labels.
+    frame : pandas.DataFrame of shape (n, p)
+        Features: numeric columns, and text columns whose values are strings or missing.
+    labels : ndarray of shape (n,)
+        Class of each row, integers or strings.
+    notes : tuple of str
+        What the user should know about the way the table was read.
+    identifiers : ndarray of shape (n,) or None
+        Identifier of each row: the values of the column of ``--id``, otherwise the row's number, from 1.
+    groups : ndarray of shape (n,) or None
+        Group of each row, such as its patient; groups are left out whole.
+    weights : ndarray of shape (n,) or None
+        How often each row counts.
+    positive : object
+        The label that recall, precision and thresholds are about, if the user named one; otherwise None.
+    fingerprint : str
+        SHA-256 hash of the file's bytes; the empty string for embedded data.
+    columns : tuple of Column
+        The columns of the file in their order, without the target.
+    """
+
+    name: str
+    target: str
+    frame: pd.DataFrame
+    labels: np.ndarray
+    notes: tuple[str, ...] = ()
+    identifiers: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    positive: Any = None
+    fingerprint: str = ""
+    columns: tuple[Column, ...] = ()

@@ -1,0 +1,247 @@
+"""Reading the values of a column: as numbers, as dates, or as texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayes_svm.report.errors import InputError
+
+from .dates import DAY, date_formats, days
+from .findings import Finding
+from .names import listed, short
+from .numerals import Numerals, numerals_of, possible_decimals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["AMONG_NUMBERS", "MARKERS", "SHORT", "Values", "as_texts", "merged_spellings", "read_values"]
+
+# Texts that mark a missing value, in any case: in every column, and among numbers and dates only.
+MARKERS = frozenset({"na", "n/a", "#n/a", "nan", "null", "?", "missing"})
+AMONG_NUMBERS = MARKERS | {
+    "none", "unknown", "-", "--", ".", "..", "n.a.", "n.d.", "nd", "#null!", "#div/0!", "#value!", "<na>",
+}  # fmt: skip
+# Numbers that stand for a missing value where they are far from all others of their column.
+STAND_INS = (-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0)
+# A column with so many different numbers, and with this share of numbers, is one of numbers.
+N_NUMBERS, SHARE = 20, 0.8
+# Spellings of a text that differ by case are one if the text is longer than this.
+SHORT = 2
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of one column.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Floats, or texts as objects; NaN where they are missing.
+    kind : {"number", "text", "left out"}
+        What they are.
+    findings : list of Finding
+        What was done.
+    date : str
+        Format of the dates; the empty string if they are none.
+    """
+
+    values: np.ndarray
+    kind: str
+    findings: list[Finding] = field(default_factory=list)
+    date: str = ""
+
+
+def read_values(
+    column: pd.Series, *, decimal: str | None, kept: bool, missing: Sequence[str] = (), date: str = ""
+) -> Values:
+    """Read the values of a column.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The column as it was parsed.
+    decimal : {".", ","} or None
+        The decimal mark, if it is known.
+    kept : bool
+        Whether the user wants the values as they are.
+    missing : sequence of str
+        Texts that the user calls missing.
+    date : str
+        Format of the column's dates, if it is known.
+
+    Returns
+    -------
+    Values
+        The values, and what was done.
+
+    Raises
+    ------
+    InputError
+        If it cannot be decided what the values are.
+    """
+    import pandas as pd
+
+    name = str(column.name)
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return _of_times(column)
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        return _stand_ins(column.to_numpy(dtype=float, na_value=np.nan), name, kept)
+    texts = as_texts(column)
+    known = [text for text in dict.fromkeys(texts) if text is not None]
+    absent = {text for text in known if text in missing}
+    numbers = [text for text in known if text not in absent and (kept or text.lower() not in AMONG_NUMBERS)]
+    if not known:
+        return Values(np.full(len(texts), np.nan), "number")
+    if numbers and (numerals := numerals_of(numbers, name, decimal)) is not None:
+        return _of_numbers(texts, numerals, name, kept)
+    formats = (date,) if date else date_formats(numbers)
+    if formats:
+        return _of_dates(texts, numbers, formats, name)
+    if not kept:
+        _check_strays(numbers, name)
+    blanks = sum(text is not None and text != str(value) for text, value in zip(texts, column, strict=True))
+    found = [Finding(name, "blanks", blanks)] if blanks else []
+    read = _of_texts(texts, absent, name, kept)
+    return Values(read.values, "text", found + read.findings)
+
+
+def as_texts(column: pd.Series) -> list[str | None]:
+    """The values as texts without blanks around them; None where they are missing."""
+    known = column.notna().to_numpy()
+    values = column.to_numpy(dtype=object)
+    texts = [
+        " ".join(str(value).split()) if there else "" for value, there in zip(values, known, strict=True)
+    ]
+    return [text or None for text in texts]
+
+
+def _counts(texts: list[str | None], some: Any) -> int:
+    chosen = set(some)
+    return sum(text in chosen for text in texts)
+
+
+def _markers(texts: list[str | None], read: Any, name: str) -> list[Finding]:
+    """A finding for each text that was read as missing."""
+    left = [text for text in dict.fromkeys(texts) if text is not None and text not in read]
+    return [Finding(name, "marker", _counts(texts, [text]), text) for text in left]
+
+
+def _of_numbers(texts: list[str | None], found: Numerals, name: str, kept: bool) -> Values:
+    values = np.array([np.nan if text is None else found.values.get(text, np.nan) for text in texts])
+    findings = _markers(texts, found.values, name)
+    for topic, some in (
+        ("comma", found.commas),
+        ("thousands", found.grouped),
+        ("limit", found.limits),
+        ("per cent", found.per_cent),
+    ):
+        if some:
+            findings.append(Finding(name, topic, _counts(texts, some), some[0]))
+    read = _stand_ins(values, name, kept)
+    return Values(read.values, "number", findings + read.findings)
+
+
+def _of_dates(texts: list[str | None], known: list[str], formats: Sequence[str], name: str) -> Values:
+    if len(formats) > 1:
+        return Values(np.full(len(texts), np.nan), "left out", [Finding(name, "unclear dates", 0, known[0])])
+    by_text = dict(zip(known, days(known, formats[0]).tolist(), strict=True))
+    values = np.array([np.nan if text is None else by_text.get(text, np.nan) for text in texts])
+    findings = [*_markers(texts, by_text, name), Finding(name, "dates", 0, known[0])]
+    return Values(values, "number", findings, formats[0])
+
+
+def _of_times(column: pd.Series) -> Values:
+    """Days of a column that is one of dates already."""
+    import pandas as pd
+
+    times = pd.to_datetime(column, utc=True)
+    seconds = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy(dtype=float)
+    example = str(column.dropna().iloc[0]) if column.notna().any() else ""
+    return Values(seconds / DAY, "number", [Finding(str(column.name), "dates", 0, example)], "%Y-%m-%d")
+
+
+def _of_texts(texts: list[str | None], absent: set[str], name: str, kept: bool) -> Values:
+    findings: list[Finding] = []
+    if not kept:
+        absent = absent | {text for text in texts if text is not None and text.lower() in MARKERS}
+    findings += [Finding(name, "marker", _counts(texts, [text]), text) for text in sorted(absent)]
+    texts = [None if text in absent else text for text in texts]
+    if not kept:
+        others = sorted({text for text in texts if text is not None and text.lower() in AMONG_NUMBERS})
+        findings += [Finding(name, "none", _counts(texts, [text]), text) for text in others]
+        texts, merged = merged_spellings(texts, name, shortest=SHORT)
+        findings += merged
+    values = np.full(len(texts), np.nan, dtype=object)
+    known = np.array([text is not None for text in texts])
+    values[known] = [text for text in texts if text is not None]
+    return Values(values, "text", findings)
+
+
+def merged_spellings(
+    texts: list[str | None], name: str, *, shortest: int = 0
+) -> tuple[list[str | None], list[Finding]]:
+    """Read texts that differ by case as the most frequent of their spellings.
+
+    Parameters
+    ----------
+    texts : list of str or None
+        The texts.
+    name : str
+        Name of the column.
+    shortest : int
+        Texts of at most so many characters are left alone: "AA", "Aa" and "aa" may be genotypes.
+
+    Returns
+    -------
+    texts : list of str or None
+        The texts with one spelling each.
+    findings : list of Finding
+        The spellings that were merged.
+    """
+    counts: dict[str, int] = {}
+    for text in texts:
+        if text is not None:
+            counts[text] = counts.get(text, 0) + 1
+    alike: dict[str, list[str]] = {}
+    for text in sorted(counts):
+        if len(text) > shortest:
+            alike.setdefault(text.casefold(), []).append(text)
+    spelling: dict[str, str] = {}
+    findings = []
+    for spellings in alike.values():
+        if len(spellings) > 1:
+            best = max(spellings, key=lambda one: counts[one])
+            spelling.update(dict.fromkeys(spellings, best))
+            others = [one for one in spellings if one != best]
+            shown = " and ".join([best, *others])
+            findings.append(Finding(name, "spelling", sum(counts[one] for one in others), shown))
+    return [None if text is None else spelling.get(text, text) for text in texts], findings
+
+
+def _stand_ins(values: np.ndarray, name: str, kept: bool) -> Values:
+    """Read numbers such as -999 as missing where they are further from the others than those are apart."""
+    findings = []
+    known = values[np.isfinite(values)]
+    if not kept and known.size:
+        ends = {float(known.min()), float(known.max())}
+        for one in [one for one in STAND_INS if one in ends]:
+            others = known[known != one]
+            if np.unique(others).size > 2 and np.abs(others - one).min() > np.ptp(others):
+                findings.append(Finding(name, "marker", int(known.size - others.size), f"{one:g}"))
+                values, known = np.where(values == one, np.nan, values), others
+    return Values(values, "number", findings)
+
+
+def _check_strays(texts: list[str], name: str) -> None:
+    """Refuse a column of numbers with some texts among them: nobody wants its numbers as categories."""
+    numbers = [text for text in texts if possible_decimals([text])]
+    if len(numbers) >= N_NUMBERS and len(numbers) >= SHARE * len(texts):
+        strays = [text for text in texts if text not in set(numbers)]
+        raise InputError(
+            f"column {short(name)} has numbers, and texts among them: {listed(strays)}; read them as missing "
+            f"with --missing {strays[0]!r}, or leave the column out with --drop {short(name)}"
+        )

@@ -1,0 +1,108 @@
+"""What the numbers of a report say, in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .formats import MISSING, number, percent, short
+from .record import Report
+from .surprises import Cell, Surprise
+
+__all__ = ["Words", "told", "words_of"]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The sentences of the first screen.
+
+    Parameters
+    ----------
+    against_base : str
+        The error beside that of always predicting the most frequent class.
+    verdict : str
+        Whether the probabilities can be trusted.
+    evidence : str
+        The statistic behind the verdict.
+    spread : str
+        The picture in words.
+    """
+
+    against_base: str
+    verdict: str
+    evidence: str
+    spread: str
+
+
+def words_of(report: Report) -> Words:
+    """Return the sentences of the first screen.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+
+    Returns
+    -------
+    Words
+        The sentences.
+    """
+    return Words(_against_base(report), _verdict(report), _evidence(report), _spread(report))
+
+
+def told(cell: Cell, surprise: Surprise) -> str:
+    """Say what is usual for a value in the row's own class and in the one that it looks like."""
+    own, other = short(surprise.label), short(surprise.other)
+    if cell.value is None or isinstance(cell.value, str):
+        return (
+            f"So are {percent(cell.own_share)} of the other “{own}” rows and {percent(cell.other_share)} of "
+            f"the “{other}” rows."
+        )
+    return (
+        f"Usual for “{own}” is {number(cell.own.low)} to {number(cell.own.high)}, for “{other}” "
+        f"{number(cell.other.low)} to {number(cell.other.high)}."
+    )
+
+
+def _against_base(report: Report) -> str:
+    error, base = report.performance.error, report.base_error
+    most = max(report.model.classes, key=lambda one: one.n).label
+    always = f"Always answering “{short(most)}” would be wrong on {percent(base)}"
+    if error.high < base:
+        return f"{always}."
+    if error.value < base:
+        return f"{always}, which the model does not clearly beat."
+    return f"{always}: the model is no better than that."
+
+
+def _verdict(report: Report) -> str:
+    rows = f"{report.source.n_rows:,} rows"
+    return {
+        "good": f"Yes, as far as {rows} can show.",
+        "unclear": f"Nothing speaks against it, but {rows} are too few to tell.",
+        "slightly off": "Almost: they are off by a little.",
+        "off": "No: use them to rank rows, not as probabilities.",
+    }[report.trust.verdict]
+
+
+def _evidence(report: Report) -> str:
+    trust = report.trust
+    groups = "the only group" if trust.n_bins == 1 else f"all {trust.n_bins} groups together"
+    of = f"of “{short(report.positive)}”" if len(report.model.classes) == 2 else "of being right"
+    case = (
+        f"{trust.n:,} rows were given a chance {of} of {percent(trust.predicted)} on average, and it came "
+        f"true for {percent(trust.observed)} (exact 95 % interval for {groups}: {100 * trust.low:.0f} to "
+        f"{100 * trust.high:.0f} %)."
+    )
+    if trust.verdict in ("off", "slightly off"):
+        return f"In the group of rows that is furthest off, {case}"
+    visible = f"A gap of {100 * trust.visible:.0f} points or more would have been seen in the largest group."
+    return (
+        "In no group of rows does what came true differ from what was predicted by more than chance. In the "
+        f"group with the largest gap, {case} {visible}"
+    )
+
+
+def _spread(report: Report) -> str:
+    """How many rows of each class are predicted wrongly."""
+    parts = [f"{short(one.label)}: {one.wrong:,} of {one.n:,} rows wrong" for one in report.spreads[:12]]
+    return "; ".join(parts) or MISSING

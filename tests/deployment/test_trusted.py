@@ -1,0 +1,88 @@
+"""Files of skops: what has to be trusted, and that what is loaded gives the same bits."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.isotonic import IsotonicRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from _data import awkward, noisy, three_classes
+from bayes_svm import (
+    BayesSVC,
+    BayesSVCSearch,
+    ConformalSVC,
+    PairwiseCouplingClassifier,
+    RejectOptionClassifier,
+)
+from bayes_svm.deployment import TRUSTED_TYPES
+
+sio = pytest.importorskip("skops.io", reason="skops is not installed: pip install bayes_svm[report]")
+
+GRID = {"C": [0.1, 1.0, 10.0]}
+PIPELINE = make_pipeline(StandardScaler(), BayesSVC())
+MODELS = [
+    *(BayesSVC(link=link) for link in ("moderated", "sigmoid", "kwok", "hinge", "clipped", "dumais")),
+    BayesSVC(link=IsotonicRegression(out_of_bounds="clip")),
+    BayesSVC(kernel="linear", leave_out="rows", class_weight="balanced"),
+    BayesSVC(kernel="poly", leave_out=5),
+    BayesSVCSearch(BayesSVC(), GRID),
+    BayesSVCSearch(PIPELINE, {"bayessvc__C": [0.1, 1.0]}, combine="stack"),
+    RejectOptionClassifier(BayesSVC(), cost=0.2),
+    RejectOptionClassifier(BayesSVC(), target_risk=0.4, guarantee="risk"),
+    RejectOptionClassifier(ConformalSVC(BayesSVC()), target_risk=0.3, guarantee="conformal"),
+    *(ConformalSVC(BayesSVC(), score=score) for score in ("margin", "left_out", "jackknife+", "cv+")),
+    PairwiseCouplingClassifier(BayesSVC()),
+]
+# Whatever these models have of this is compared.
+METHODS = (
+    "predict", "predict_proba", "predict_log_proba", "decision_function", "predict_interval",
+    "posterior_variance", "predict_set", "p_values", "rejected",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files():
+    """Each model after its fit, to two and three classes in turn, the data, and its file."""
+    found = []
+    for number, model in enumerate([*MODELS, MODELS[0]]):
+        X, y = (noisy, three_classes)[number % 2](n=24)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # so few rows give the links little to go by
+            fitted = clone(model).fit(X, y)
+        found.append((fitted, X, sio.dumps(fitted)))
+    X, y = awkward()
+    for form in (sparse.csr_matrix, sparse.csr_array):
+        fitted = BayesSVC().fit(form(X), y)
+        found.append((fitted, X, sio.dumps(fitted)))
+    return found
+
+
+def test_exactly_these_types_have_to_be_trusted(files):
+    asked = {name for _, _, file in files for name in sio.get_untrusted_types(data=file)}
+    assert asked == set(TRUSTED_TYPES)
+
+
+def test_what_is_loaded_gives_the_same_bits(files):
+    compared = set()
+    for model, X, file in files:
+        loaded = sio.loads(file, trusted=TRUSTED_TYPES)
+        for method in METHODS:
+            if hasattr(model, method):
+                np.testing.assert_array_equal(getattr(loaded, method)(X[:3]), getattr(model, method)(X[:3]))
+                compared.add(method)
+        if hasattr(model, "explain"):
+            assert repr(loaded.explain(X[0])) == repr(model.explain(X[0]))
+    assert compared == set(METHODS)
+
+
+def test_labels_of_any_type_come_back():
+    X, y = noisy()
+    for labels in (np.where(y > 0, "b", "a"), y > 0, np.where(y > 0, "b", "a").astype(object)):
+        model = BayesSVC().fit(X, labels)
+        loaded = sio.loads(sio.dumps(model), trusted=TRUSTED_TYPES)
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+        assert loaded.classes_.dtype == model.classes_.dtype

@@ -1,0 +1,52 @@
+"""`bayes-svm explain`: what the prediction of one row rests on."""
+
+import re
+
+import pytest
+
+from bayes_svm.report.cli import main
+
+pytest.importorskip("pandas")
+pytest.importorskip("skops.io", reason="skops is not installed")
+
+
+def explained(capsys, row):
+    assert main(["explain", "new.csv", "--row", str(row), "--model", "m.skops"]) == 0
+    return capsys.readouterr()
+
+
+def test_a_row_is_explained_by_training_rows(model, capsys):
+    model("--id", "who")
+    out, err = explained(capsys, 2)
+    assert out.startswith("Row 2 of new.csv\nExplanation: ill with probability 0.")
+    # The training rows have their identifiers.
+    assert re.search(r"speak most for ill:\n.*\n +p\d{3} +ill ", out)
+    assert "note: approximate: the preprocessing saw these rows" in out
+    assert err == ""
+
+
+def test_of_a_mixture_the_heaviest_machine(table, capsys):
+    table()
+    assert main(["fit", "data.csv", "--target", "kind", "--save", "m.skops"]) == 0
+    capsys.readouterr()
+    out, _ = explained(capsys, 2)
+    assert re.search(r"this is the heaviest of \d machines, with weight 0\.\d\d", out)
+
+
+def test_what_is_strange_is_said(model, capsys):
+    model()
+    assert "note: unknown value 'green' in column colour." in explained(capsys, 4).err
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("9", "'new.csv' has no row 9 with values; its last is 5"),
+        ("0", "'new.csv' has no row 0"),
+        ("3", "row 3 has no value in column 'size'; fill it in, or fit with --impute"),
+        ("x", "invalid int value: 'x'"),
+    ],
+)
+def test_rows_that_cannot_be_explained(model, refused, row, message):
+    model()
+    assert message in refused("explain", "new.csv", "--model", "m.skops", "--row", row)

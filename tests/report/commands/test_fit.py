@@ -1,0 +1,64 @@
+"""`bayes-svm fit`: the report, and a model that can be used again."""
+
+import json
+import sys
+
+import pytest
+
+from bayes_svm.report.cli import main
+from bayes_svm.report.saved import load_model
+
+pytest.importorskip("pandas")
+pytest.importorskip("skops.io", reason="skops is not installed")
+
+
+def test_the_report_and_the_model_are_written(model, here):
+    out = model("--output", "r.json", "--positive", "fit", "--id", "who", "--C", "3").out
+    assert out.endswith("Written: r.json\nWritten: m.skops\n")
+    report = json.loads((here / "r.json").read_text())
+    assert report["positive"] == "fit"
+    saved, notes = load_model("m.skops")
+    assert notes == []
+    assert (saved.target, saved.positive, saved.impute, saved.threshold) == ("kind", "fit", False, None)
+    assert [one.name for one in saved.columns] == ["size", "width", "colour"]
+    assert saved.columns[2].values == ("blue", "red")
+    assert saved.identifiers[0] == "p000"
+    assert saved.about["settings"]["C"] == 3.0
+    assert saved.about["error"] == pytest.approx(report["performance"]["error"]["value"])
+    assert saved.about["fingerprint"] == load_model("m.skops")[0].about["fingerprint"]
+    assert len(saved.about["fingerprint"]) == 64
+
+
+def test_a_mixture_is_saved_by_default(table):
+    table()
+    assert main(["fit", "data.csv", "--target", "kind", "--save", "m.skops", "--output", "r.html"]) == 0
+    saved, _ = load_model("m.skops")
+    assert saved.machine in saved.estimator.estimators_
+    assert saved.approximate == "approximate: the preprocessing and the choice saw these rows"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "the following arguments are required: --save"),
+        (["--save", "no/m.skops"], "no such directory: 'no'; create it or choose another --save"),
+        (["--save", "data.csv"], "--save 'data.csv' is the data itself"),
+        (["--save", "m", "--output", "m"], "--save and --output are the same file"),
+        (["--save", "m", "--max-risk", "0.1", "--recall", "0.9"], "give one of them"),
+        (["--save", "m", "--positive", "sick"], "--positive 'sick' is no class of 'kind'"),
+        (["--save", "m", "--class-weight", "sick=3"], "--class-weight names 'sick', which is no class"),
+        (["--save", "m", "--class-weight", "sick"], "is neither balanced nor of the form CLASS=COST"),
+        (["--save", "m", "--recall", "0.9", "--kernel", "linear", "--C", "1e308"], "nearer to 1"),
+    ],
+)
+def test_what_cannot_be_is_refused(table, refused, here, options, message):
+    table()
+    assert message in refused("fit", "data.csv", "--target", "kind", *options)
+    assert not list(here.glob("m*"))
+
+
+def test_missing_skops(table, refused, monkeypatch):
+    table()
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    line = refused("fit", "data.csv", "--target", "kind", "--save", "m.skops")
+    assert "this command needs skops.io: run pip install 'bayes-svm[report]'" in line

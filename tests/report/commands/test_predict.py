@@ -1,0 +1,145 @@
+"""`bayes-svm predict`: a row for each row, with an answer or the reason why there is none."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from bayes_svm.report.cli import main
+from bayes_svm.report.saved import load_model
+
+pytest.importorskip("pandas")
+pytest.importorskip("skops.io", reason="skops is not installed")
+
+
+def predicted(capsys, *options):
+    """The rows printed, and what is said on stderr."""
+    assert main(["predict", "new.csv", "--model", "m.skops", *options]) == 0
+    out, err = capsys.readouterr()
+    return list(csv.DictReader(io.StringIO(out))), err
+
+
+def test_answers_and_reasons(model, capsys):
+    model()
+    rows, err = predicted(capsys, "--id", "who")
+    assert list(rows[0]) == ["who", "predicted", "probability_ill", "low_ill", "high_ill", "answer", "reason"]
+    assert [row["who"] for row in rows] == ["n1", "n2", "n3", "n4", "n5"]
+    assert [row["answer"] for row in rows] == ["fit", "ill", *["ask a person"] * 3]
+    assert [row["reason"] for row in rows[:4]] == [
+        "",
+        "",
+        "missing value in column size",
+        "unknown value 'green' in column colour",
+    ]
+    assert rows[4]["reason"].startswith("900 in column size is outside")
+    assert rows[4]["reason"].endswith("unlike the training data")
+    assert (rows[2]["predicted"], rows[2]["probability_ill"]) == ("", "")
+    assert "5 rows: 2 answered, 3 for a person (approximate: the preprocessing saw these rows)" in err
+
+
+def test_the_numbers_are_those_of_the_estimator(model, capsys):
+    model("--positive", "fit")
+    rows, _ = predicted(capsys)
+    saved, _ = load_model("m.skops")
+    import pandas as pd
+
+    frame = pd.read_csv("new.csv").iloc[:2]
+    X = saved.transformer.transform(frame)
+    known = rows[:2]
+    np.testing.assert_allclose(
+        [float(row["probability_fit"]) for row in known], saved.estimator.predict_proba(X)[:, 0], rtol=1e-5
+    )
+    low, high = 1.0 - saved.estimator.predict_interval(X).T[::-1]
+    np.testing.assert_allclose([float(row["low_fit"]) for row in known], low, rtol=1e-5)
+    np.testing.assert_allclose([float(row["high_fit"]) for row in known], high, rtol=1e-5)
+    assert [row["row"] for row in rows] == ["1", "2", "3", "4", "5"]
+
+
+def test_several_classes_have_columns_of_their_own(model, capsys):
+    model(n_classes=3)
+    rows, _ = predicted(capsys)
+    for name in ("fit", "ill", "worn"):
+        assert float(rows[0][f"low_{name}"]) <= float(rows[0][f"high_{name}"])
+    total = sum(float(rows[0][f"probability_{name}"]) for name in ("fit", "ill", "worn"))
+    assert total == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_promise_is_kept_by_asking(model, capsys):
+    out = model("--max-risk", "0.4").out
+    assert "at most 40 % wrong: answer from a confidence of" in out
+    saved, _ = load_model("m.skops")
+    with open("new.csv", "a") as file:
+        file.write("n6,0.75,0,red\n")
+    rows, _ = predicted(capsys)
+    threshold = saved.promise["threshold"]
+    assert 0.5 <= threshold < 1.0
+    for row in rows:
+        if row["answer"] != "ask a person":
+            p = float(row["probability_ill"])
+            assert max(p, 1 - p) >= threshold
+    p = float(rows[5]["probability_ill"])
+    assert (f"below {threshold:.3g}" in rows[5]["reason"]) == (max(p, 1 - p) < threshold)
+
+
+def test_a_promise_that_nothing_keeps_leaves_all_rows_to_a_person(model, capsys):
+    model("--max-risk", "0.0001")
+    rows, _ = predicted(capsys)
+    assert {row["answer"] for row in rows} == {"ask a person"}
+    assert rows[0]["reason"] == "nothing keeps the risk below 0.0001"
+
+
+def test_a_threshold_is_part_of_the_model(model, capsys):
+    model("--cost", "fp=1,fn=30")
+    saved, _ = load_model("m.skops")
+    assert saved.threshold < 0.3
+    rows, _ = predicted(capsys)
+    for row in rows:
+        if row["predicted"]:
+            assert (row["predicted"] == "ill") == (float(row["probability_ill"]) >= saved.threshold)
+
+
+def test_missing_values_are_filled_in_as_in_training(model, capsys):
+    model("--impute", missing=True)
+    rows, _ = predicted(capsys)
+    assert (rows[2]["answer"] != "ask a person", rows[2]["reason"]) == (True, "")
+
+
+def test_texts_that_a_spreadsheet_would_run(table, capsys, here):
+    table(names=("=1+1", "@ill", "-3"))
+    assert main(["fit", "data.csv", "--target", "kind", "--save", "m.skops", "--quick"]) == 0
+    (here / "new.csv").write_text("who,size,width,colour\n=cmd(),0,0,red\n-5,3,0,+red\n")
+    capsys.readouterr()
+    rows, _ = predicted(capsys, "--id", "who")
+    assert [row["who"] for row in rows] == ["'=cmd()", "-5"]
+    assert {row["predicted"] for row in rows} <= {"'=1+1", "'@ill"}
+    # The name of the column does not begin with the formula.
+    assert "probability_@ill" in rows[0]
+    assert rows[1]["reason"] == "unknown value '+red' in column colour"
+
+
+def test_a_file_is_written_whole(model, capsys, here):
+    model()
+    assert main(["predict", "new.csv", "--model", "m.skops", "--output", "p.csv"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "note: Written: p.csv" in err
+    assert (here / "p.csv").read_text().count("\n") == 6
+    assert not list(here.glob("*.unfinished"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["new.csv"], "the following arguments are required: --model"),
+        (["new.csv", "--model", "no.skops"], "cannot read the model 'no.skops': No such file"),
+        (["new.csv", "--model", "new.csv"], "'new.csv' is no model"),
+        (["no.csv", "--model", "m.skops"], "no such file: 'no.csv'"),
+        (["m.skops", "--model", "m.skops"], "bayes-svm: 'm.skops' "),
+        (["new.csv", "--model", "m.skops", "--output", "new.csv"], "is the data itself"),
+        (["new.csv", "--model", "m.skops", "--sep", ";"], "lacks columns that the model needs"),
+    ],
+)
+def test_what_cannot_be_is_refused(model, refused, options, message):
+    model()
+    assert message in refused("predict", *options)

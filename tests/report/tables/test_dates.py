@@ -1,0 +1,37 @@
+"""Dates as people write them."""
+
+import numpy as np
+import pytest
+
+from bayes_svm.report.tables.dates import date_formats, days
+
+pytest.importorskip("pandas")
+
+
+@pytest.mark.parametrize(
+    ("texts", "formats"),
+    [
+        (["2021-03-04", "2020-12-31"], ("%Y-%m-%d",)),
+        (["2021-03-04 12:30", "2020-12-31 00:00"], ("%Y-%m-%d %H:%M",)),
+        (["04.03.2021", "31.12.2020"], ("%d.%m.%Y",)),
+        (["04/03/2021", "31/12/2020"], ("%d/%m/%Y",)),
+        (["04/03/2021", "12/31/2020"], ("%m/%d/%Y",)),
+        # Day or month first: nobody knows.
+        (["04/03/2021", "05/06/2020"], ("%d/%m/%Y", "%m/%d/%Y")),
+        # Both give the same dates.
+        (["04/04/2021", "05/05/2020"], ("%d/%m/%Y",)),
+        (["4 Mar 2021", "31 Dec 2020"], ("%d %b %Y",)),
+        (["2021-03-04", "unknown1"], ()),
+        (["2021-13-04"], ()),
+        (["12345678"], ()),
+        (["abc"], ()),
+        ([], ()),
+    ],
+)
+def test_formats(texts, formats):
+    assert date_formats(texts) == formats
+
+
+def test_days():
+    np.testing.assert_array_equal(days(["1970-01-02", "x", "1969-12-31"], "%Y-%m-%d"), [1.0, np.nan, -1.0])
+    assert days(["1970-01-01 12:00"], "%Y-%m-%d %H:%M") == [0.5]

@@ -1,0 +1,75 @@
+"""The classes of a table."""
+
+import pytest
+
+from bayes_svm.report.errors import InputError
+from bayes_svm.report.tables.findings import notes_of
+from bayes_svm.report.tables.labels import labels_of, positive_of
+
+pd = pytest.importorskip("pandas")
+
+
+def labels(values, **options):
+    return labels_of(pd.Series(values, name="y"), **{"kept": False, **options})
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        (["0.0", "1.0", "0", "1"], [0, 1, 0, 1]),
+        (["-1", "+1", "-1", "1"], [-1, 1, -1, 1]),
+        # Codes are no numbers.
+        (["01", "02", "01", "02"], ["01", "02", "01", "02"]),
+        (["True", "False", "True", "False"], ["True", "False", "True", "False"]),
+        (["a", "b ", " a", "b"], ["a", "b", "a", "b"]),
+    ],
+)
+def test_numbers_and_texts(texts, found):
+    assert labels(texts)[0].tolist() == found
+
+
+def test_spellings_are_one_class_and_that_is_said():
+    found, findings = labels(["approved", "Approved ", "denied", "DENIED", "denied", "approved"])
+    assert found.tolist() == ["approved", "approved", "denied", "denied", "denied", "approved"]
+    how = "write them differently in the file, or --keep y"
+    assert notes_of(findings)[0].startswith("'y' (1): blanks around values removed")
+    assert notes_of(findings)[1:] == [
+        f"'y' (1): 'approved and Approved' read as one value ({how}).",
+        f"'y' (1): 'denied and DENIED' read as one value ({how}).",
+    ]
+    kept, none = labels(["a", "A", "a", "A", "A ", "A "], kept=True)
+    assert (kept.tolist(), none) == (["a", "A", "a", "A", "A ", "A "], [])
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["a", None, "b"], r"missing in 1 of 3 rows \(data rows 2\)"),
+        (["a", "?", "b", " "], r"missing in 2 of 4 rows \(data rows 2, 4, written as '\?'\)"),
+        (["a", "a"], r"one class only \('a'\)"),
+        (["a", "a", "b"], "classes with one row only: 'b'"),
+        ([f"c{k // 2}" for k in range(120)], "has 60 different values in 120 rows"),
+        (["0.5", "1.5", "0.5", "1.5"], "'y' is continuous"),
+        (["0,5", "1,5", "0,5", "1,5"], "'y' is continuous"),
+        (["0", "inf", "0", "inf"], "'y' is continuous"),
+    ],
+)
+def test_what_is_refused(texts, message):
+    with pytest.raises(InputError, match=message):
+        labels(texts)
+
+
+def test_a_marker_can_be_a_class():
+    assert labels(["NA", "EU", "NA", "EU"], kept=True)[0].tolist() == ["NA", "EU", "NA", "EU"]
+    with pytest.raises(InputError, match="written as 'none'"):
+        labels(["none", "some", "none", "some"], missing=("none",))
+
+
+def test_the_positive_class():
+    found, _ = labels(["1", "0", "1", "0"])
+    assert positive_of("1", found, "y") == 1
+    assert positive_of(None, found, "y") is None
+    texts, _ = labels(["Yes", "no", "Yes", "no"])
+    assert positive_of("yes", texts, "y") == "Yes"
+    with pytest.raises(InputError, match="'maybe' is no class of 'y'; its classes are 'Yes', 'no'"):
+        positive_of("maybe", texts, "y")

@@ -1,0 +1,66 @@
+"""Columns that would tell the class without having learned it."""
+
+import numpy as np
+import pytest
+
+from bayes_svm.report.tables.leaks import leak_of, worth_knowing
+
+pytest.importorskip("pandas")
+N = 40
+HALVES = np.repeat([0, 1], N // 2)
+MIXED = np.arange(N) % 2
+RANDOM = np.random.default_rng(0)
+
+
+def texts(values):
+    return np.array([str(one) for one in values], dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "y", "leak"),
+    [
+        (np.arange(N) + 1.0, "x", MIXED, "row numbers"),
+        (RANDOM.permutation(N) + 100.0, "x", MIXED, "row numbers"),
+        (np.arange(N) * 3.0, "x", MIXED, None),
+        (np.arange(N) * 3.0, "x", HALVES, "sorted"),
+        (-np.arange(N) * 0.7, "x", HALVES, "sorted"),
+        (HALVES + RANDOM.normal(size=N), "x", HALVES, None),
+        (texts(np.arange(N) * 7), "x", MIXED, "all texts"),
+        (np.full(N, 5.0), "x", MIXED, "constant"),
+        (np.full(N, np.nan), "x", MIXED, "empty"),
+        (np.where(MIXED, 7.5, -2.0), "x", MIXED, "copy"),
+        (texts(np.where(MIXED, "ill", "well")), "x", MIXED, "copy"),
+        (np.where(MIXED, RANDOM.normal(size=N), np.nan), "died on", MIXED, "missing by class"),
+        (RANDOM.permutation(3 * N)[:N] + 0.0, "patient_id", MIXED, "identifier"),
+        (np.repeat(np.arange(N // 2), 2) + 0.0, "PatientID", HALVES, "identifier"),
+        (np.repeat(np.arange(N // 2), 2) + 0.0, "Unnamed: 0", MIXED, "identifier"),
+        (RANDOM.normal(size=N), "id", MIXED, None),
+        # Counts of genes are whole numbers that are all different.
+        (RANDOM.permutation(1000)[:N] + 0.0, "BRCA1", MIXED, None),
+        (RANDOM.permutation(1000)[:N] + 0.0, "fatty acid", MIXED, None),
+        (texts(RANDOM.integers(3, size=N)), "colour", MIXED, None),
+    ],
+)
+def test_what_is_left_out(values, name, y, leak):
+    assert leak_of(values, name, y) == leak
+
+
+def topics(values, name, y, left_out=False):
+    return [one.topic for one in worth_knowing(values, name, y, left_out)]
+
+
+def test_what_is_named():
+    assert topics(RANDOM.permutation(1000)[:N] + 0.0, "BRCA1", MIXED) == ["distinct"]
+    assert topics(RANDOM.normal(size=N), "x", MIXED) == []
+    assert topics(texts(RANDOM.integers(3, size=N)), "colour", MIXED) == []
+    # Codes of which each is in one class only may be known only after the class.
+    assert topics(np.array([0.0, 1.0, 2.0, 1.0] * 10), "code", MIXED) == ["tells class"]
+    assert topics(texts(np.tile(np.arange(60), 4)), "free text", np.repeat([0, 1], 120)) == ["repeats"]
+    assert topics(texts(np.r_[np.arange(60), [0] * 20]), "free text", np.arange(80) % 2) == ["many texts"]
+
+
+def test_subjects_with_several_rows():
+    patients = np.repeat(np.arange(10), 4) + 0.0
+    assert topics(patients, "patient", MIXED) == ["repeats"]
+    assert topics(patients, "patient", MIXED, left_out=True) == ["repeats"]
+    assert topics(patients, "score", MIXED) == []

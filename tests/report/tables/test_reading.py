@@ -1,0 +1,231 @@
+"""A table as it is read: its columns, its rows, and what is said about them."""
+
+import numpy as np
+import pytest
+
+from bayes_svm.report.errors import InputError
+from bayes_svm.report.model import fit_table
+from bayes_svm.report.record import Settings
+from bayes_svm.report.tables.options import Options
+from bayes_svm.report.tables.reading import breast_cancer_table, read_table
+
+pd = pytest.importorskip("pandas")
+GOOD = "age,sex,ill\n" + "".join(
+    f"{20 + k * k},{'fmm'[k % 3]},{'no' if k < 5 else 'yes'}\n" for k in range(10)
+)
+
+
+def rows(labels, feature=None):
+    cells = [k * k % 7 if feature is None else feature for k in range(len(labels))]
+    return "x,y\n" + "".join(f"{cell},{label}\n" for cell, label in zip(cells, labels, strict=True))
+
+
+def test_a_plain_table(write):
+    table = read_table(write(GOOD), "ill", Options(keep=("age",)))
+    assert list(table.frame.columns) == ["age", "sex"]
+    assert table.labels.tolist() == ["no"] * 5 + ["yes"] * 5
+    assert (table.name, table.target, table.notes) == ("data.csv", "ill", ())
+    assert [(one.name, one.kind, one.done) for one in table.columns] == [
+        ("age", "number", ""),
+        ("sex", "text", ""),
+    ]
+    assert table.identifiers.tolist() == list(range(1, 11))
+
+
+def test_byte_order_mark_and_windows_line_ends(write):
+    table = read_table(write(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode()), "ill")
+    assert list(table.frame.columns) == ["sex"]
+    assert table.notes == (
+        "The encoding is UTF-8 with a byte order mark.",
+        "'age': left out: it only rises or falls down the file, which is sorted by class too (--keep age "
+        "takes it in).",
+    )
+
+
+def test_leaks_are_left_out_and_named_and_can_be_kept(write):
+    random = np.random.default_rng(0)
+    text = "id,code,x,y\n" + "".join(
+        f"{k + 1},{'AB'[k % 2]},{random.normal():.4f},{'no' if k % 2 else 'yes'}\n" for k in range(40)
+    )
+    table = read_table(write(text), "y")
+    assert list(table.frame.columns) == ["x"]
+    assert {one.name: one.change for one in table.columns} == {
+        "id": "--keep id takes it in",
+        "code": "--keep code takes it in",
+        "x": "",
+    }
+    assert "'code': left out: a copy of the target, one value for each class" in table.notes[1]
+    assert list(read_table(write(text), "y", Options(keep=("id,code",))).frame.columns) == ["id", "code", "x"]
+
+
+def test_an_identifier_in_a_sorted_file_of_noise_tells_nothing(write):
+    random = np.random.default_rng(5)
+    n = 120
+    numbers = np.sort(random.choice(5000, size=n, replace=False))
+    noise = random.normal(size=(n, 3)).round(4)
+    text = "number of sample,a,b,c,y\n" + "".join(
+        f"{numbers[k]},{a},{b},{c},{'ab'[k >= n // 2]}\n" for k, (a, b, c) in enumerate(noise)
+    )
+    table = read_table(write(text), "y")
+    assert list(table.frame.columns) == ["a", "b", "c"]
+    fitted = fit_table(table, Settings())
+    error = np.mean(fitted.classes[fitted.predicted] != table.labels)
+    assert 0.35 < error < 0.65
+    # With the column the same rows seem easy.
+    leaky = read_table(write(text), "y", Options(keep=("number of sample",)))
+    told = fit_table(leaky, Settings(quick=True))
+    assert np.mean(told.classes[told.predicted] != leaky.labels) < 0.2
+
+
+def test_counts_of_genes_are_kept(write):
+    random = np.random.default_rng(1)
+    counts = [random.permutation(9000)[:30] for _ in range(20)]
+    text = ",".join(f"g{k}" for k in range(20)) + ",y\n"
+    text += "".join(",".join(str(one[k]) for one in counts) + f",{'ab'[k % 2]}\n" for k in range(30))
+    table = read_table(write(text), "y")
+    assert table.frame.shape == (30, 20)
+    assert "'g0', 'g1', 'g2', 'g3', 'g4' and 15 more: kept, although all its whole numbers" in table.notes[0]
+
+
+def test_roles_of_columns(write):
+    text = "who,ward,w,size,extra,y\n" + "".join(
+        f"00{k},w{k % 4},{0 if k == 3 else 1 + k % 2},{k * k % 11},{k * k % 5},{'ab'[k // 2 % 2]}\n"
+        for k in range(16)
+    )
+    options = Options(id="who", groups="ward", weights="w", drop=("extra",), positive="A")
+    table = read_table(write(text), "y", options)
+    assert list(table.frame.columns) == ["size"]
+    # Identifiers are as they are written, and the row of weight 0 is not there.
+    assert table.identifiers.tolist() == ["00" + str(k) for k in range(16) if k != 3]
+    assert table.groups[:3].tolist() == ["w0", "w1", "w2"]
+    assert set(table.weights) == {1.0, 2.0}
+    assert table.positive == "a"
+    assert "Rows of weight 0 left out: 1." in table.notes
+    assert {one.name: one.done for one in table.columns} == {
+        "who": "names the rows (--id)",
+        "ward": "groups the rows (--groups)",
+        "w": "weighs the rows (--weights)",
+        "size": "",
+        "extra": "left out by --drop",
+    }
+
+
+def test_only_some_columns(write):
+    text = 'a,"b,c",d,y\n' + "".join(
+        f"{k * k % 7},{k * k % 5},{k * k % 3},{'pq'[k % 2]}\n" for k in range(12)
+    )
+    assert list(read_table(write(text), "y", Options(only=("a,d",))).frame.columns) == ["a", "d"]
+    assert list(read_table(write(text), "y", Options(only=("b,c",))).frame.columns) == ["b,c"]
+    for option in ("drop", "only", "keep"):
+        with pytest.raises(InputError, match=f"has no column 'z'; choose --{option} from its columns"):
+            read_table(write(text), "y", Options(**{option: ("z",)}))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"drop": ("y",)}, "--drop names the target 'y'"),
+        ({"only": ("x", "y")}, "--only names the target 'y'"),
+        ({"id": "y"}, "--id 'y' is the target itself"),
+        ({"groups": "g"}, "has no column 'g'; choose --groups"),
+        ({"weights": "v"}, "the weights in 'v' are not all numbers of at least 0"),
+        ({"groups": "empty"}, "the group 'empty' is missing in 8 of 8 rows"),
+        ({"drop": ("x", "v", "empty")}, "no column besides the target 'y' is left to learn from"),
+    ],
+)
+def test_roles_that_cannot_be(write, options, message):
+    text = "x,v,empty,y\n" + "".join(f"{k * k % 7},{k - 4},,{'ab'[k % 2]}\n" for k in range(8))
+    with pytest.raises(InputError, match=message):
+        read_table(write(text), "y", Options(**options))
+
+
+def test_missing_values(write):
+    text = "a,b,c,y\n1,u,,p\n,u,,q\n3,,,p\n8,v,,q\n"
+    with pytest.raises(InputError) as caught:
+        read_table(write(text), "y")
+    assert str(caught.value).startswith("missing values in 'a' (1), 'b' (1); fill them in")
+    assert "--impute" in str(caught.value)
+    table = read_table(write(text), "y", Options(impute=True))
+    assert list(table.frame.columns) == ["a", "b"]
+    assert table.notes[0] == "'c': left out: all its values are missing."
+    assert table.notes[1].endswith("of their column: 2.")
+
+
+def test_texts_that_were_read_as_missing_are_named_in_the_refusal(write):
+    cells = ["1", "2", "-999", "4", "3", "?", "5", "-999"]
+    text = "hb,y\n" + "".join(f"{cell},{'pq'[k // 2 % 2]}\n" for k, cell in enumerate(cells))
+    with pytest.raises(InputError, match=r"values in 'hb' \(3\) \('\?', '-999' read as missing\); fill"):
+        read_table(write(text), "y")
+
+
+def test_rows_without_any_value_are_left_out_and_keep_their_numbers(write):
+    text = "a,b,y\n1,u,p\n,,\n5,v,q\n2,v,p\n7,u,q\n,,\n"
+    table = read_table(write(text), "y")
+    assert "Rows without any value left out: 2." in table.notes
+    assert table.identifiers.tolist() == [1, 3, 4, 5]
+
+
+def test_points_in_a_table_of_decimal_commas(write):
+    def text(second):
+        return "a;b;y\n" + "".join(f"{k},5;{second[k]};{'pq'[k % 2]}\n" for k in (0, 7, 3, 4))
+
+    thousands = {0: "1.234", 7: "2.500", 3: "7.125", 4: "1.000"}
+    with pytest.raises(InputError, match=r"'b' has numbers such as '1.234', in a table with decimal commas"):
+        read_table(write(text(thousands)), "y")
+    assert read_table(write(text(thousands)), "y", Options(decimal=",")).frame["b"].tolist() == [
+        1234.0, 2500.0, 7125.0, 1000.0,
+    ]  # fmt: skip
+    points = {0: "1.2", 7: "2.5", 3: "7.125", 4: "1.0"}
+    assert read_table(write(text(points)), "y").frame["b"].tolist() == [1.2, 2.5, 7.125, 1.0]
+
+
+def test_a_comma_is_understood_from_other_columns(write):
+    text = "a;b;y\n" + "".join(f"{k},5;1,{200 + k * k};{'pq'[k % 2]}\n" for k in (0, 7, 3, 4))
+    assert read_table(write(text), "y").frame["b"].tolist() == [1.2, 1.249, 1.209, 1.216]
+
+
+BAD = {
+    "header only": (b"x,y\n", "has a header but no rows"),
+    "unbalanced quotes": (b'x,y\n1,"a\n2,b\n', "a quotation mark is not closed"),
+    "ragged": (b"x,y\n1,a\n1,a,b\n", "Expected 2 fields in line 3, saw 3"),
+    "long rows": (b"x,y\n1,a,5\n1,b,6\n", "has rows with more cells than its header"),
+    "duplicate names": (b"x, x,y\n1,2,a\n1,2,b\n", "has more than one column named 'x'"),
+    "no such column": (
+        b"x,label\n1,a\n",
+        "has no column 'y'; choose --target from its columns: 'x', 'label'",
+    ),
+    "prose": (b"Dear all\nhow are you\n", "its only column is 'Dear all'; if it has several, say --sep"),
+    "no features": (b"y\na\nb\na\nb\n", "no column besides the target 'y' is left"),
+    "infinite": (b"x,y\ninf,a\n1,a\n-inf,b\n1,b\n", "numbers that are infinite or beyond 1e+150 in 'x' (2)"),
+    "huge": (b"x,y\n1e308,a\n-1e308,b\n1.5e308,a\n1,b\n", "beyond 1e+150 in 'x' (3)"),
+    "constant": (rows("abab", 1).encode(), "no column besides the target 'y' is left to learn from"),
+    "one class": (rows("aaa").encode(), "target 'y' has one class only ('a')"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files(write, case):
+    content, message = BAD[case]
+    with pytest.raises(InputError) as caught:
+        read_table(write(content), "y")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_close_names_come_first(write):
+    text = ",".join("abcdefgh") + ",diagnosis\n" + ",".join("12345678") + ",x\n"
+    with pytest.raises(InputError, match=r"its columns: 'diagnosis', 'a'.*and 4 more"):
+        read_table(write(text), "Diagnosis")
+
+
+def test_long_names_are_cut_in_messages(write):
+    with pytest.raises(InputError) as caught:
+        read_table(write("x" * 5000 + ",y\ninf,a\n1,b\n1,a\n1,b\n"), "y")
+    assert len(str(caught.value)) < 200
+
+
+def test_embedded_data():
+    table = breast_cancer_table()
+    assert table.frame.shape == (569, 30)
+    assert set(table.labels) == {"benign", "malignant"}
+    assert (table.labels == "malignant").sum() == 212

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from bayes_svm import BayesSVC, BayesSVCSearch
+from bayes_svm.report import importance
+from bayes_svm.report.importance import Shuffled, importance_of
+
+pd = pytest.importorskip("pandas")
+
+
+def table(n=80, n_classes=2):
+    """One column that decides, one text that does so a little, noise, and a constant."""
+    random = np.random.default_rng(0)
+    y = np.arange(n) % n_classes
+    frame = pd.DataFrame(
+        {
+            "noise": random.normal(size=n),
+            "decides": y + 0.3 * random.normal(size=n),
+            "same": np.ones(n),
+            "text": np.where(random.random(n) < 0.3, "?", np.array(["a", "b", "c"])[y]),
+        }
+    )
+    transformer = ColumnTransformer(
+        [
+            ("numbers", StandardScaler(), ["noise", "decides", "same"]),
+            ("texts", OneHotEncoder(sparse_output=False), ["text"]),
+        ]
+    )
+    features = np.asarray(transformer.fit_transform(frame), dtype=float)
+    return frame, transformer, features, np.array(["x", "y", "z"])[y]
+
+
+def found(n_classes=2, **more):
+    frame, transformer, features, labels = table(n_classes=n_classes)
+    model = BayesSVC().fit(features, labels, **more)
+    shuffled = Shuffled([model], features, labels, more, None)
+    return importance_of(frame, transformer, shuffled, len(labels)), shuffled, features
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_column_that_decides_comes_first(n_classes):
+    result, _, _ = found(n_classes)
+    assert [one.name for one in result.columns[:2]] == ["decides", "text"]
+    assert {one.name for one in result.columns} == {"decides", "text", "noise"}
+    first = result.columns[0]
+    assert first.probability_lost > 3 * first.probability_error > 0
+    assert first.error_added > 3 * first.error_error > 0
+    noise = result.columns[-1]
+    assert abs(noise.probability_lost) < 3 * noise.probability_error + 0.02
+    assert (result.n_rows, result.n_skipped, result.reason) == (80, 1, None)
+
+
+def test_it_is_a_shuffle_by_hand():
+    result, shuffled, features = found()
+    frame, transformer, _, _ = table()
+    before, _ = shuffled.judged(features[shuffled.rows])
+    random = np.random.default_rng(importance.SEED)
+    lost = []
+    for _ in range(result.n_shuffles):
+        order = random.permutation(len(shuffled.rows))
+        other = frame.iloc[shuffled.rows].copy()
+        other["text"] = other["text"].to_numpy()[order]
+        lost.append(before - shuffled.judged(np.asarray(transformer.transform(other)))[0])
+    (text,) = [one for one in result.columns if one.name == "text"]
+    assert text.probability_lost == pytest.approx(np.mean(lost))
+    of_row = np.mean(lost, axis=0)
+    assert text.probability_error == pytest.approx(of_row.std(ddof=1) / np.sqrt(len(of_row)))
+
+
+def test_before_the_shuffle_the_rows_are_predicted_as_they_were_left_out():
+    _, shuffled, features = found()
+    model = BayesSVC().fit(features, table()[3])
+    _, wrong = shuffled.judged(features[shuffled.rows])
+    np.testing.assert_array_equal(wrong, (model.left_out_.predicted != model.left_out_.y)[shuffled.rows])
+
+
+def test_the_same_data_give_the_same_numbers():
+    assert found()[0] == found()[0]
+
+
+def test_groups_and_weights_are_those_of_the_fit():
+    weights = np.tile([1.0, 2.0], 40)
+    result, shuffled, _ = found(groups=np.arange(80) // 4, sample_weight=weights)
+    assert result.columns[0].name == "decides"
+    assert len(shuffled.rows) == 80
+
+
+def test_a_mixture_is_shuffled_as_a_whole():
+    frame, transformer, features, labels = table()
+    search = BayesSVCSearch(BayesSVC(), {"C": [0.1, 10.0]}, combine="stack").fit(features, labels)
+    shuffled = Shuffled(search.estimators_, features, labels, {}, search)
+    result = importance_of(frame, transformer, shuffled, len(labels))
+    assert result.columns[0].name == "decides"
+    own, _ = shuffled.judged(features[shuffled.rows])
+    assert ((own > 0) & (own < 1)).all()
+
+
+def test_columns_that_are_not_tried_are_counted(monkeypatch):
+    monkeypatch.setattr(importance, "BUDGET", 1.0)
+    random = np.random.default_rng(1)
+    y = np.arange(40) % 2
+    frame = pd.DataFrame(random.normal(size=(40, 12)), columns=[f"c{k}" for k in range(12)])
+    frame["c7"] += 3 * y
+    transformer = ColumnTransformer([("numbers", StandardScaler(), list(frame.columns))])
+    features = np.asarray(transformer.fit_transform(frame))
+    shuffled = Shuffled([BayesSVC().fit(features, y)], features, y, {}, None)
+    result = importance_of(frame, transformer, shuffled, 40)
+    assert (len(result.columns), result.n_skipped, result.n_shuffles) == (5, 7, importance.FEWEST)
+    assert result.columns[0].name == "c7"

@@ -1,0 +1,100 @@
+"""The fit of a table, which the report, the saved model and the commands read."""
+
+import numpy as np
+import pytest
+
+from bayes_svm import BayesSVC, BayesSVCSearch
+from bayes_svm.report.errors import InputError
+from bayes_svm.report.model import fit_table, one_machine
+from bayes_svm.report.record import Settings
+from bayes_svm.report.tables.table import Table
+
+pd = pytest.importorskip("pandas")
+
+
+def table(n_classes=2, n=48, **more):
+    random = np.random.default_rng(3)
+    y = np.arange(n) % n_classes
+    frame = pd.DataFrame({"size": y + 0.8 * random.normal(size=n), "width": random.normal(size=n)})
+    return Table("rows.csv", "kind", frame, np.array(["low", "mid", "top"])[y], **more)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_mixture_is_the_default(n_classes):
+    data = table(n_classes)
+    fitted = fit_table(data, Settings())
+    assert isinstance(fitted.estimator, BayesSVCSearch)
+    assert fitted.n_machines == len(fitted.estimator.estimators_)
+    assert len(fitted.estimator.cv_results_["params"]) == 9
+    assert fitted.heaviest is fitted.estimator.estimators_[fitted.estimator.weights_.argmax()]
+    np.testing.assert_array_equal(fitted.left_out_proba, fitted.estimator.left_out_proba_)
+    wrong = fitted.classes[fitted.predicted] != data.labels
+    assert wrong.mean() == pytest.approx(fitted.estimator.left_out_error_)
+    # The decision values order the rows as the probabilities do.
+    values = fitted.left_out_decision_values.reshape(len(wrong), -1)
+    top = fitted.left_out_proba[:, -1]
+    assert (np.diff(values[np.argsort(top), -1]) >= 0).all()
+    assert fitted.approximate == "approximate: the preprocessing and the choice saw these rows"
+
+
+def test_one_machine_where_asked_for():
+    fitted = fit_table(table(), Settings(quick=True))
+    assert isinstance(fitted.estimator, BayesSVC)
+    assert fitted.heaviest is fitted.estimator
+    alone = BayesSVC().fit(fitted.features, table().labels)
+    np.testing.assert_array_equal(fitted.left_out_decision_values, alone.left_out_decision_values_)
+    np.testing.assert_array_equal(fitted.predicted, alone.left_out_.predicted)
+    assert fitted.approximate == "approximate: the preprocessing saw these rows"
+
+
+@pytest.mark.parametrize(
+    ("settings", "tried"),
+    [
+        (Settings(C=2.0), {"C": [2.0], "gamma": 3}),
+        (Settings(gamma=0.5), {"C": 3, "gamma": [0.5]}),
+        (Settings(kernel="linear"), {"C": 3, "gamma": ["scale"]}),
+        (Settings(C=2.0, gamma=0.5), {"C": [2.0], "gamma": [0.5]}),
+        (Settings(C=2.0, kernel="linear"), {"C": [2.0], "gamma": ["scale"]}),
+    ],
+)
+def test_a_setting_that_is_given_is_fixed(settings, tried):
+    estimator = fit_table(table(), settings).estimator
+    if isinstance(estimator, BayesSVC):
+        found = [estimator.get_params()]
+    else:
+        found = [{**estimator.estimator.get_params(), **one} for one in estimator.cv_results_["params"]]
+    for name, values in tried.items():
+        used = list(dict.fromkeys(one[name] for one in found))
+        assert used == values if isinstance(values, list) else len(used) == values
+
+
+def test_groups_and_weights_reach_the_fit():
+    weights, groups = np.arange(48) % 3 + 1.0, np.arange(48) // 4
+    fitted = fit_table(table(groups=groups, weights=weights), Settings(quick=True))
+    direct = BayesSVC().fit(fitted.features, table().labels, sample_weight=weights, groups=groups)
+    np.testing.assert_array_equal(fitted.left_out_proba, direct.left_out_proba_)
+
+
+def test_costs_of_the_classes_are_given_by_name():
+    fitted = fit_table(table(), Settings(quick=True, class_weight={"mid": 5.0}))
+    assert fitted.estimator.class_weight_.tolist() == [1.0, 5.0]
+    numbers = Table("rows.csv", "kind", table().frame, np.arange(48) % 2)
+    assert one_machine(Settings(class_weight={"1": 5.0}), numbers).class_weight == {1: 5.0}
+    with pytest.raises(InputError, match="--class-weight names 'high', which is no class of 'kind'"):
+        fit_table(table(), Settings(class_weight={"high": 5.0}))
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "positive", "number"), [(2, None, 1), (2, "low", 0), (3, None, None), (3, "top", 2)]
+)
+def test_the_positive_class(n_classes, positive, number):
+    assert fit_table(table(n_classes, positive=positive), Settings(quick=True)).positive == number
+
+
+def test_warnings_of_the_fit_are_notes_once():
+    frame, labels = 0.0 * table().frame[["width"]], table().labels
+    noise = Table("rows.csv", "kind", frame, labels, ("from the table",))
+    first, *others = fit_table(noise, Settings()).notes
+    assert first == "from the table"
+    assert sum("do not separate the classes" in note for note in others) == 1
+    assert len(set(others)) == len(others)

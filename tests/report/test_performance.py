@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from _data import noisy
+from bayes_svm import BayesSVC, xi_alpha
+from bayes_svm.metrics.confusion import Confusion
+from bayes_svm.report.formats import interval, percent
+from bayes_svm.report.performance import papers, performance
+
+
+def test_undefined_precision_is_a_dash():
+    row = performance("never predicted", (Confusion(tp=0, fp=0, fn=5, tn=15),))
+    assert (row.error.value, row.recall.value, row.f1.value) == (0.25, 0.0, 0.0)
+    assert percent(row.precision.value) == "–"
+    assert interval(row.precision) == ""
+    both = performance("average", (Confusion(0, 0, 5, 15), Confusion(5, 5, 0, 10)))
+    assert both.precision.value == 0.25
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_recall_and_precision_are_those_of_the_positive_class(positive):
+    X, y = noisy(60)
+    model, notes = BayesSVC().fit(X, y), []
+    rows = {row.name: row for row in papers(model, X, y, positive, None, notes)}
+    assert list(rows) == ["training", "xi-alpha", "span", "exact leave-one-out"]
+    said = np.where(model.decision_function(X) > 0, 1, -1)
+    label = (-1, 1)[positive]
+    assert rows["training"].recall.value == pytest.approx(np.mean(said[y == label] == label))
+    assert rows["training"].precision.value == pytest.approx(np.mean(y[said == label] == label))
+    assert rows["xi-alpha"].error.value == pytest.approx(xi_alpha(model, X, y).error)
+    assert notes == []
+
+
+def test_an_estimate_that_needs_an_exact_solution_is_left_out_with_a_note():
+    X, y = noisy(60)
+    with pytest.warns(ConvergenceWarning):
+        model = BayesSVC(kernel="sigmoid", gamma=5.0, coef0=-2.0).fit(X, y)
+    assert not model.solution_.exact
+    notes = []
+    with pytest.warns(ConvergenceWarning):
+        rows = papers(model, X, y, 1, None, notes)
+    assert [row.name for row in rows] == ["training", "xi-alpha", "exact leave-one-out"]
+    assert any(note.startswith("No span estimate: ") for note in notes)
+
+
+def test_weights_count_rows():
+    X, y = noisy(40)
+    weight = np.tile([1.0, 2.0], 20)
+    model = BayesSVC().fit(X, y, sample_weight=weight)
+    again = np.repeat(np.arange(40), weight.astype(int))
+    repeated = BayesSVC(gamma=model.kernel_.gamma).fit(X[again], y[again])
+    one = {row.name: row.error.value for row in papers(model, X, y, 1, weight, [])}
+    other = {row.name: row.error.value for row in papers(repeated, X[again], y[again], 1, None, [])}
+    assert one["training"] == pytest.approx(other["training"])

@@ -1,0 +1,34 @@
+import re
+
+from _data import THREE
+from bayes_svm.report.aims import Aims
+from bayes_svm.report.terminal import to_text
+from bayes_svm.report.words import words_of
+
+
+def test_text_table(report):
+    made = report(("a\x1b[31m", "well"))
+    text = to_text(made)
+    assert "\x1b" not in text
+    for name in ("left out", "exact leave-one-out"):
+        assert re.search(rf"^{name} +\d+\.\d % \(\d+\.\d to \d+\.\d\)", text, re.MULTILINE)
+    assert "positive class: well" in text
+    assert "most surprising rows: " in text
+    assert f"probabilities to be trusted? {words_of(made).verdict}" in text
+    assert "BayesSVC(C=1, kernel=rbf, gamma=" in text
+
+
+def test_columns_that_matter_are_named(report):
+    made = report()
+    (line,) = [line for line in to_text(made).splitlines() if line.startswith("columns that matter most: ")]
+    assert line.split(": ")[1].split(", ")[0] == made.importance.columns[0].name
+
+
+def test_a_mixture_is_told(report):
+    text = to_text(report(quick=False))
+    assert re.search(r"mixture of \d+ settings? of BayesSVC \(intervals and promises are approximate", text)
+
+
+def test_aims_about_one_of_several_classes(report):
+    text = to_text(report(THREE, more={"positive": "c"}, aims=Aims(recall=0.8)))
+    assert re.search(r"recall of at least 80 %: call it c from a probability of \d+\.\d %", text)

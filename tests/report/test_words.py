@@ -1,0 +1,60 @@
+from dataclasses import replace
+
+import pytest
+
+from bayes_svm.report.record import ValueWithInterval
+from bayes_svm.report.surprises import Cell, Surprise, Typical
+from bayes_svm.report.words import told, words_of
+
+
+@pytest.mark.parametrize(
+    ("error", "high", "ending"),
+    [
+        (0.1, 0.2, "would be wrong on 50.0\u00a0%."),
+        (0.4, 0.6, "which the model does not clearly beat."),
+        (0.5, 0.6, "the model is no better than that."),
+    ],
+)
+def test_the_error_stands_beside_that_of_the_most_frequent_class(report, error, high, ending):
+    made = report()
+    made = replace(made, performance=replace(made.performance, error=ValueWithInterval(error, 0.0, high)))
+    assert words_of(made).against_base.endswith(ending)
+
+
+def test_the_verdict_follows_from_the_statistic(report):
+    made = report()
+
+    def words(**changes):
+        return words_of(replace(made, trust=replace(made.trust, **changes)))
+
+    given = {
+        "n_bins": 7,
+        "predicted": 0.8,
+        "observed": 0.6,
+        "low": 0.51,
+        "high": 0.69,
+        "n": 1234,
+        "visible": 0.09,
+    }
+    good, off = words(verdict="good", **given), words(verdict="off", **given)
+    assert good.verdict == f"Yes, as far as {made.source.n_rows} rows can show."
+    assert "A gap of 9 points or more would have been seen" in good.evidence
+    assert off.verdict.startswith("No")
+    for text in ("1,234 rows", "80.0\u00a0%", "60.0\u00a0%", "all 7 groups together: 51 to 69 %"):
+        assert text in off.evidence
+    assert words(verdict="unclear", **given).verdict.startswith("Nothing speaks against it")
+    assert words(verdict="slightly off", **given).verdict.startswith("Almost")
+
+
+def test_why_a_value_surprises():
+    surprise = Surprise(1, None, "sick", 0.1, (0.0, 0.2), "well", 0.9, "well", (), 0)
+    size = Cell("size", 3.0, Typical(low=5.0, high=8.0), Typical(low=1.0, high=4.0), 0.0, 0.9, True)
+    assert told(size, surprise) == "Usual for “sick” is 5 to 8, for “well” 1 to 4."
+    colour = Cell(
+        "colour", "red", Typical(most="blue", share=1.0), Typical(most="red", share=0.5), 0.02, 0.5, True
+    )
+    assert told(colour, surprise) == (
+        "So are 2.0\u00a0% of the other “sick” rows and 50.0\u00a0% of the “well” rows."
+    )
+    gone = Cell("size", None, Typical(), Typical(low=1.0, high=2.0), 0.0, 0.25, True)
+    assert told(gone, surprise).startswith("So are 0.0\u00a0%")
