@@ -1,6 +1,7 @@
 """How the package is built: by meson-python, with what is missing brought along.
 
 * Where no C compiler is found, the one in the package ziglang compiles the loops.
+* Addresses of the site and the repository, if they are known, are put into the metadata: see addresses.py.
 * An editable install compiles at import what has changed. pip removes the environment that it builds in, so
   that the tools are in one of their own that stays, in ``build/``.
 """
@@ -17,6 +18,7 @@ import venv
 from pathlib import Path
 
 import mesonpy
+from addresses import with_addresses
 from mesonpy import build_sdist, get_requires_for_build_sdist
 
 __all__ = [
@@ -27,6 +29,17 @@ __all__ = [
     "get_requires_for_build_sdist",
     "get_requires_for_build_wheel",
 ]
+
+
+class _Metadata(mesonpy.Metadata):
+    """What meson-python reads from pyproject.toml, with addresses."""
+
+    @classmethod
+    def from_pyproject(cls, data, project_dir=".", *arguments):
+        return super().from_pyproject(with_addresses(data, project_dir), project_dir, *arguments)
+
+
+mesonpy.Metadata = _Metadata
 
 
 def _has_compiler():
@@ -99,7 +112,10 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     )
     subprocess.run([python, "-m", "pip", "install", "--quiet", *requires], env=environment, check=True)
     settings = _with_compiler(config_settings, python, tools)
-    code = "import json, mesonpy, sys; mesonpy.build_editable(sys.argv[1], json.loads(sys.argv[2]))"
+    code = (
+        "import json, sys; sys.path.insert(0, 'tools'); import backend; "
+        "backend.mesonpy.build_editable(sys.argv[1], json.loads(sys.argv[2]))"
+    )
     with tempfile.TemporaryDirectory(dir=wheel_directory) as folder:
         command = [python, "-c", code, folder, json.dumps(settings)]
         subprocess.run(command, env=environment, check=True)

@@ -35,6 +35,7 @@ from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_cur
 from bayes_svm.utils.checks import checked_labels, checked_weights
 from bayes_svm.utils.metaestimators import check_instance, fit_parameters
 from bayes_svm.utils.scikit_learn import (
+    Documented,
     HasMethods,
     Interval,
     RealNotInt,
@@ -49,7 +50,7 @@ from bayes_svm.utils.warn import warn
 __all__ = ["RejectOptionClassifier"]
 
 
-class RejectOptionClassifier(RejectingPredictions, MetaEstimatorMixin, BaseEstimator):
+class RejectOptionClassifier(Documented, RejectingPredictions, MetaEstimatorMixin, BaseEstimator):
     r"""Classifier that rejects points whose answer is not sure enough.
 
     .. math:: \hat y(x) = k \text{ if } p_k(x) \ge t, \text{ otherwise reject}

@@ -25,12 +25,12 @@ from bayes_svm.selection.trials import Data, Parameters, Trial, last_step
 from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.metaestimators import check_instance, decided
 from bayes_svm.utils.progress import shown
-from bayes_svm.utils.scikit_learn import HasMethods, Interval, StrOptions, fit_context
+from bayes_svm.utils.scikit_learn import Documented, HasMethods, Interval, StrOptions, fit_context
 
 __all__ = ["BayesSVCSearch"]
 
 
-class BayesSVCSearch(SearchPredictions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class BayesSVCSearch(Documented, SearchPredictions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Choice of C and the kernel's parameters by a criterion that needs no folds.
 
     Every setting is fitted once, on all data, and scored by its exact left-out values, its evidence,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache, wraps
+from importlib.metadata import metadata
 from inspect import signature
 from typing import Any, TypeVar
 
@@ -27,6 +28,7 @@ from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
     "BaseSearchCV",
+    "Documented",
     "FixedParameters",
     "HasMethods",
     "Interval",
@@ -45,6 +47,24 @@ __all__ = [
     "validate_parameter_constraints",
     "validate_params",
 ]
+
+
+@cache
+def documentation() -> str:
+    """Address of the site, from the metadata of the distribution; empty if they do not have one."""
+    urls = metadata("bayes-svm").get_all("Project-URL") or ()
+    found = dict(line.split(", ", 1) for line in urls)
+    return found.get("Documentation", "")
+
+
+class Documented:
+    """Base of an estimator whose HTML links to its page of the site, once the site has an address."""
+
+    def _get_doc_link(self) -> str:
+        name = type(self).__name__
+        own = type(self).__module__.startswith("bayes_svm.")
+        address = documentation() if own else ""
+        return f"{address}/reference/generated/bayes_svm.{name}.html" if address else ""
 
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])

@@ -17,6 +17,9 @@ ORDER = (
     "stacking",
     "class_similarity",
     "multivariate",
+    "label_errors",
+    "explain",
+    "deployment",
 )
 
 
