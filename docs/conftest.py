@@ -10,5 +10,5 @@ mpl.use("Agg")
 collect_ignore_glob = ["*.py"]
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(doctest_optionflags=ELLIPSIS | NORMALIZE_WHITESPACE)],
-    patterns=["*.md"],
+    patterns=["*.md", "llms.txt"],
 ).pytest()
