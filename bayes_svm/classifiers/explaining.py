@@ -60,12 +60,13 @@ def explained(model: Any, X: Any, n_rows: int) -> Explanation:
     """
     if not isinstance(n_rows, Integral) or n_rows < 0:
         raise ValueError(f"n_rows={n_rows!r} is not a number of rows: give a whole number, at least 0.")
+    training = model._training
     logs, two = model._log_proba(X), len(model.classes_) == 2
     k = int(decided(np.exp(logs), model.class_weight_)[0])
     problem, sign = (0, 1.0 if k == 1 else -1.0) if two else (k, 1.0)
     contribution = _contributions(model, X, problem)
     rows = [_largest(part, n_rows) for part in (sign * contribution, -sign * contribution)]
-    found = _influential(model, X, contribution, np.concatenate(rows), problem, k)
+    found = _influential(model, X, contribution, np.concatenate(rows), problem, k, training is not None)
     link = model._probabilities.links[problem]
     reading = model._reading(X)
     moderation = None if reading is None else link.moderation(reading.reshape(1, -1)[:, problem])
@@ -103,11 +104,11 @@ def _largest(contribution: Array, n_rows: int) -> Indices:
 
 
 def _influential(
-    model: Any, X: Any, contribution: Array, rows: Indices, problem: int, k: int
+    model: Any, X: Any, contribution: Array, rows: Indices, problem: int, k: int, leaves: bool
 ) -> tuple[InfluentialRow, ...]:
     """Some training rows with their contributions, and what leaving out each of them would change."""
     value = probability = [None] * len(rows)
-    if model._training is not None and len(rows):
+    if leaves and len(rows):
         values = _values_without(model, X, rows)
         reading = model._reading(X)
         repeated = None if reading is None else np.repeat(reading, len(rows), axis=0)
