@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from .commands import explain, fit, loo, predict, report
 from .commands.output import installed_version, say
 from .errors import InputError
-from .text import one_line
+from .text import one_line, printable
 
 __all__ = ["main"]
 
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refused(reason: str) -> int:
-    say(f"bayes-svm: {reason}\n", sys.stderr)
+    say(f"bayes-svm: {printable(reason)}\n", sys.stderr)
     return 2
 
 

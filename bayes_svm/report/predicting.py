@@ -12,6 +12,7 @@ from bayes_svm.utils.types import Array, Indices
 
 from .saved import SavedModel
 from .tables.new_rows import NewRows
+from .text import printable
 
 __all__ = ["ASK", "explained_row", "predicted_columns"]
 
@@ -107,7 +108,7 @@ def _reason(model: SavedModel, rows: NewRows, k: int, confidence: float, unlike:
     """Why a person should be asked; the empty string if the answer stands."""
     found = list(rows.remarks[k])
     if not model.impute:
-        found = [*(f"missing value in column {name}" for name in rows.missing[k]), *found]
+        found = [*(f"missing value in column {printable(name)}" for name in rows.missing[k]), *found]
     if np.isnan(confidence):
         return "; ".join(found)
     if unlike:

@@ -1,6 +1,6 @@
 """Texts of any length, made fit for one line."""
 
-__all__ = ["one_line", "shortened"]
+__all__ = ["one_line", "printable", "shortened"]
 
 
 def one_line(text: object) -> str:
@@ -11,3 +11,8 @@ def one_line(text: object) -> str:
 def shortened(text: str, limit: int) -> str:
     """Cut a text to a number of characters, the last of which is an ellipsis if it was longer."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """Replace control characters other than ends of lines, which a terminal would obey."""
+    return "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)

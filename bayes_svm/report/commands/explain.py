@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from bayes_svm.report.errors import InputError
+from bayes_svm.report.text import one_line, printable
 
 from .output import say
 from .predict import add_new_rows, read_both
@@ -41,6 +42,6 @@ def _run(arguments: argparse.Namespace) -> int:
     from bayes_svm.report.predicting import explained_row
 
     remarks = [f"{one}." for one in rows.remarks[k]]
-    say(f"Row {arguments.row} of {rows.name}\n{explained_row(model, rows, k)!r}\n")
-    say("".join(f"note: {note}\n" for note in [*remarks, *notes]), sys.stderr)
+    say(printable(f"Row {arguments.row} of {rows.name}\n{explained_row(model, rows, k)!r}\n"))
+    say(printable("".join(f"note: {one_line(note)}\n" for note in [*remarks, *notes])), sys.stderr)
     return 0

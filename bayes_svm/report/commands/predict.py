@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bayes_svm.report.text import one_line, printable
+
 from .arguments import DATA_HELP, add_how_to_read, options_of
 from .output import check_output, say, write_file
 
@@ -81,5 +83,5 @@ def _run(arguments: argparse.Namespace) -> int:
     n = len(columns["answer"])
     about = f"{n} rows: {n - n_asked} answered, {n_asked} for a person ({model.approximate})"
     notes = [about, *notes, *([f"Written: {output}"] if output else [])]
-    say("".join(f"note: {note}\n" for note in notes), sys.stderr)
+    say(printable("".join(f"note: {one_line(note)}\n" for note in notes)), sys.stderr)
     return 0

@@ -91,6 +91,8 @@ def worth_knowing(values: np.ndarray, name: str, y: Indices, left_out: bool) -> 
         return []
     codes, n_distinct, there = _codes(values)
     n, found = int(there.sum()), []
+    if n == 0:
+        return []
     if not left_out and not text and n_distinct == len(values):
         found.append(Finding(name, "distinct"))
     sizes = np.bincount(codes[there])

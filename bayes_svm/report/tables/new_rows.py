@@ -11,13 +11,14 @@ import numpy as np
 
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.optional import needs
+from bayes_svm.report.text import printable
 
 from .dates import days
 from .names import listed, short, unknown_column
 from .numerals import numerals_of, possible_decimals
 from .options import Options
 from .parsing import parsed
-from .reading import decimal_of, verbatim
+from .reading import HUGE, decimal_of, verbatim
 from .source import read_source
 from .values import AMONG_NUMBERS, MARKERS, SHORT, as_texts, read_values
 
@@ -116,8 +117,6 @@ def read_new_rows(
     InputError
         If columns are missing, or if the file cannot be read.
     """
-    import pandas as pd
-
     needs("pandas")
     source = read_source(path)
     names = [one.name for one in columns]
@@ -134,6 +133,26 @@ def read_new_rows(
     if extra:
         notes.append(f"Columns ignored, which the model does not know: {listed(extra)}.")
     decimal = decimal_of(source, frame[names], options)
+    read, missing, remarks = _read_all(frame, columns, decimal, options)
+    numbers = frame.index.to_numpy() + 1
+    return NewRows(
+        name=source.name,
+        id_name="row" if options.id is None else options.id,
+        identifiers=numbers if options.id is None else verbatim(frame[options.id]),
+        numbers=numbers,
+        frame=read,
+        missing=missing,
+        remarks=remarks,
+        notes=tuple(notes),
+    )
+
+
+def _read_all(
+    frame: pd.DataFrame, columns: Sequence[Seen], decimal: str | None, options: Options
+) -> tuple[pd.DataFrame, list[list[str]], list[list[str]]]:
+    """The columns that the model needs, and of each row the columns without a value, and remarks."""
+    import pandas as pd
+
     missing: list[list[str]] = [[] for _ in range(len(frame))]
     remarks: list[list[str]] = [[] for _ in range(len(frame))]
     read = {}
@@ -145,17 +164,7 @@ def read_new_rows(
             if row not in strange:
                 missing[row].append(one.name)
         read[one.name] = values
-    numbers = frame.index.to_numpy() + 1
-    return NewRows(
-        name=source.name,
-        id_name="row" if options.id is None else options.id,
-        identifiers=numbers if options.id is None else verbatim(frame[options.id]),
-        numbers=numbers,
-        frame=pd.DataFrame(read),
-        missing=missing,
-        remarks=remarks,
-        notes=tuple(notes),
-    )
+    return pd.DataFrame(read), missing, remarks
 
 
 def _read(
@@ -183,7 +192,7 @@ def _read(
     values, strange = _in_range(values, seen)
     for row, text in enumerate(texts):
         if text is not None and text not in by_text:
-            strange[row] = f"{short(text)} in column {seen.name} is no {what}"
+            strange[row] = f"{short(text)} in column {printable(seen.name)} is no {what}"
     return values, strange
 
 
@@ -206,15 +215,16 @@ def _dates(texts: list[str], seen: Seen) -> dict[str, float]:
 
 
 def _in_range(values: np.ndarray, seen: Seen) -> tuple[np.ndarray, dict[int, str]]:
-    """Values, and a remark for each that is far outside the training range; infinite ones are none."""
-    values = np.where(np.isfinite(values), values, np.nan)
+    """Values, and a remark for each that is far outside the training range; none can be computed with that
+    is too large.
+    """
     margin = BEYOND * (seen.high - seen.low)
-    with np.errstate(invalid="ignore"):
-        outside = np.flatnonzero((values < seen.low - margin) | (values > seen.high + margin))
-    return values, {
-        row: f"{values[row]:g} in column {seen.name} is outside {seen.low:g} to {seen.high:g}"
+    outside = np.flatnonzero((values < seen.low - margin) | (values > seen.high + margin))
+    remarks = {
+        row: f"{values[row]:g} in column {printable(seen.name)} is outside {seen.low:g} to {seen.high:g}"
         for row in outside.tolist()
     }
+    return np.where(np.abs(values) <= HUGE, values, np.nan), remarks
 
 
 def _texts(column: pd.Series, seen: Seen, options: Options) -> tuple[np.ndarray, dict[int, str]]:
@@ -231,5 +241,5 @@ def _texts(column: pd.Series, seen: Seen, options: Options) -> tuple[np.ndarray,
             values[row] = by_case[text.casefold()]
         elif text.lower() not in MARKERS:
             values[row] = text
-            strange[row] = f"unknown value {short(text)} in column {seen.name}"
+            strange[row] = f"unknown value {short(text)} in column {printable(seen.name)}"
     return values, strange

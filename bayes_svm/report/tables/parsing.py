@@ -146,11 +146,10 @@ def _excel(source: Source) -> pd.DataFrame:
     import pandas as pd
 
     old = source.raw.startswith(OLD_EXCEL)
+    if not old:
+        _check_workbook(source)
     needs("xlrd", "xlrd") if old else needs("openpyxl", "openpyxl")
     try:
-        if not old:
-            with zipfile.ZipFile(io.BytesIO(source.raw)) as packed:
-                _check_size(sum(one.file_size for one in packed.infolist()), source.name)
         frame = pd.read_excel(
             io.BytesIO(source.raw),
             keep_default_na=False,
@@ -163,6 +162,20 @@ def _excel(source: Source) -> pd.DataFrame:
         # Both engines raise errors of many kinds for a damaged file.
         raise InputError(f"{source.name!r} is not a readable workbook: {one_line(err)}") from None
     return _named(frame, source.name)
+
+
+def _check_workbook(source: Source) -> None:
+    """Refuse an archive that is no workbook, or one that unpacks to too much."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(source.raw)) as packed:
+            entries = packed.infolist()
+    except zipfile.BadZipFile:
+        raise InputError(f"{source.name!r} is a damaged zip archive; export it again") from None
+    if not any(one.filename.startswith("xl/") for one in entries):
+        raise InputError(
+            f"{source.name!r} is a zip archive and no workbook; unpack it, and give a table in it"
+        )
+    _check_size(sum(one.file_size for one in entries), source.name)
 
 
 def _check_size(needed: int, name: str) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bayes_svm.utils.types import Indices
 
-__all__ = ["breast_cancer_table", "decimal_of", "read_table", "verbatim"]
+__all__ = ["HUGE", "breast_cancer_table", "decimal_of", "read_table", "verbatim"]
 
 # The user says nothing about the table.
 AS_IT_IS = Options()
@@ -169,7 +169,9 @@ def _marks(frame: pd.DataFrame) -> tuple[set[str], list[str]]:
         if pd.api.types.is_float_dtype(column):
             values = column.to_numpy(dtype=float)
             parts = values[np.isfinite(values) & (values != np.round(values))]
-            if parts.size and np.all((parts == np.round(parts, 3)) & (np.abs(parts) < 1000.0)):
+            # "0.172" and "1.2345" are no thousands.
+            thousands = (parts == np.round(parts, 3)) & (np.abs(parts) >= 1.0) & (np.abs(parts) < 1000.0)
+            if parts.size and thousands.all():
                 unclear.append(name)
             elif parts.size:
                 marks.add(".")

@@ -62,3 +62,15 @@ def test_missing_skops(table, refused, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     line = refused("fit", "data.csv", "--target", "kind", "--save", "m.skops")
     assert "this command needs skops.io: run pip install 'bayes-svm[report]'" in line
+
+
+def test_an_interruption_leaves_no_files(table, here, monkeypatch, capsys):
+    def stopped(table, settings):
+        raise KeyboardInterrupt
+
+    table()
+    monkeypatch.setattr("bayes_svm.report.model.fit_table", stopped)
+    before = sorted(here.iterdir())
+    assert main(["fit", "data.csv", "--target", "kind", "--save", "m.skops"]) == 130
+    assert capsys.readouterr().err == "bayes-svm: interrupted\n"
+    assert sorted(here.iterdir()) == before

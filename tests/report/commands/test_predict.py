@@ -135,7 +135,7 @@ def test_a_file_is_written_whole(model, capsys, here):
         (["new.csv", "--model", "no.skops"], "cannot read the model 'no.skops': No such file"),
         (["new.csv", "--model", "new.csv"], "'new.csv' is no model"),
         (["no.csv", "--model", "m.skops"], "no such file: 'no.csv'"),
-        (["m.skops", "--model", "m.skops"], "bayes-svm: 'm.skops' "),
+        (["m.skops", "--model", "m.skops"], "'m.skops' is a zip archive and no workbook"),
         (["new.csv", "--model", "m.skops", "--output", "new.csv"], "is the data itself"),
         (["new.csv", "--model", "m.skops", "--sep", ";"], "lacks columns that the model needs"),
     ],

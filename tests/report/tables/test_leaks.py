@@ -52,6 +52,7 @@ def topics(values, name, y, left_out=False):
 def test_what_is_named():
     assert topics(RANDOM.permutation(1000)[:N] + 0.0, "BRCA1", MIXED) == ["distinct"]
     assert topics(RANDOM.normal(size=N), "x", MIXED) == []
+    assert topics(np.full(N, np.nan, dtype=object), "x", MIXED) == []
     assert topics(texts(RANDOM.integers(3, size=N)), "colour", MIXED) == []
     # Codes of which each is in one class only may be known only after the class.
     assert topics(np.array([0.0, 1.0, 2.0, 1.0] * 10), "code", MIXED) == ["tells class"]

@@ -19,6 +19,7 @@ from bayes_svm.report.tables.numerals import numerals_of, only_in_thousands, pos
         # With a point the comma separates thousands; with a comma it is the mark.
         ("1,234", ".,"),
         ("1.234", ".,"),
+        ("0,123", ","),
         ("1.234,5", ","),
         ("1,234.5", "."),
         ("12 345,6", ","),

@@ -59,6 +59,15 @@ def test_what_is_not_installed_is_named(tmp_path, write, monkeypatch, raw, missi
         read_table(path, "y")
 
 
+def test_archives_that_are_no_workbooks(write):
+    with pytest.raises(InputError, match="is a damaged zip archive"):
+        read_table(write(b"PK\x03\x04 and no more"), "y")
+    with zipfile.ZipFile(write(b"", "rows.zip"), "w") as packed:
+        packed.writestr("rows.csv", "x,y\n1,a\n")
+    with pytest.raises(InputError, match="is a zip archive and no workbook; unpack it"):
+        read_table(packed.filename, "y")
+
+
 def test_damaged_files(tmp_path, write):
     pytest.importorskip("openpyxl", reason="openpyxl is not installed")
     with pytest.raises(InputError, match="is not a readable workbook"):
