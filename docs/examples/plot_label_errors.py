@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
-from bayes_svm import BayesSVC
+from bayes_svm import BayesSVC, find_label_issues, label_quality_scores
 
 X, truth = load_breast_cancer(return_X_y=True)
 X = scale(X)
@@ -24,8 +24,7 @@ y[flipped] = 1 - y[flipped]
 # The probability of the label that each row has
 # ----------------------------------------------
 # Trained on the row itself, a machine may have learnt the wrong label. Left out, it has not.
-model = BayesSVC().fit(X, y)
-own = model.left_out_proba_[np.arange(len(y)), y]
+own = label_quality_scores(BayesSVC(), X, y, method="self_confidence")
 suspects = np.argsort(own)
 is_flipped = np.isin(np.arange(len(y)), flipped)
 
@@ -42,6 +41,11 @@ right.legend()
 plt.show()
 
 # %%
-# The first ten rows to look at:
-for row in suspects[:10]:
-    print(f"row {row:3}: label {y[row]}, probability {own[row]:.3f}", "(flipped)" if is_flipped[row] else "")
+# Which rows are called issues?
+# -----------------------------
+# The rule of confident learning draws a line: another class must be the more plausible one.
+issues = find_label_issues(BayesSVC(), X, y, return_indices_ranked_by="self_confidence")
+hits = is_flipped[issues].sum()
+print(f"{len(issues)} rows are called issues; {hits} of them were flipped, of 30")
+for row in issues[:5]:
+    print(f"row {row:3}: label {y[row]}, left-out probability {own[row]:.3f}")
