@@ -1,9 +1,10 @@
 """The pages in docs/results: which are older than what they measure, and printing those again.
 
 `python -m validation.pages` lists them. `--check` is for CI: it warns of each page whose files changed since
-the commit that printed it, and fails if a line of a table in README.md that leads to pages holds a number
-that is on none of them; in docs/measured.md it warns of that. `--print --data DIR` prints the pages that are
-not up to date. Stopped, it goes on where it was: a page that has been printed is up to date.
+the commit that printed it. It fails if a line of a table in README.md or a page of the site (QUOTING) leads
+to pages and holds a number that is on none of them; in docs/measured.md it warns. `--print --data DIR` prints
+the pages that are not up to date. Stopped, it goes on where it was: a page that has been printed is up
+to date.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from validation._common import progress, table
 ROOT = Path(__file__).parents[1]
 RESULTS = Path("docs/results")
 # A number that no page holds is an error in the one, and worth a warning in the other.
-README, MEASURED = "README.md", "docs/measured.md"
+QUOTING = ("README.md", "docs/index.md", "docs/replacing.md", "docs/guide/big_data.md")
+MEASURED = "docs/measured.md"
 
 COMMIT = re.compile(r"at commit ([0-9a-f]{7,40})(, with uncommitted changes)?")
 MINUTES = re.compile(r"^Whole run: ([0-9.]+) minutes\.$", re.MULTILINE)
 OWN_IMPORT = re.compile(r"^from (validation[\w.]*) import", re.MULTILINE)
-LINK = re.compile(r"\]\((?:docs/)?results/([\w.-]+\.md)\)")
+LINK = re.compile(r"\]\((?:docs/|\.\./)?results/([\w.-]+\.md)\)")
 CODE = re.compile(r"`[^`]*`")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
 
@@ -268,7 +270,7 @@ def main() -> None:
         old = [f"{RESULTS / page.name}: {why}" for page in pages if (why := page.outdated())]
         for line in old + unsupported(MEASURED, pages):
             print(f"warning: {line}")
-        wrong = unmatched(pages) + unsupported(README, pages)
+        wrong = unmatched(pages) + [line for name in QUOTING for line in unsupported(name, pages)]
     elif args.printing:
         if args.data is None:
             parser.error("where are the data? Give --data DIR, or set BAYES_SVM_DATA")

@@ -154,7 +154,7 @@ class BayesSVC(SVCPredictions):
         Labels of the classes, sorted.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (`n_features_in_`,)
         Names of the features; only if X has feature names that are all strings.
     support_ : array of shape (n_SV,)
         Row numbers of the support vectors, class by class.

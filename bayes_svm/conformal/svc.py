@@ -101,7 +101,7 @@ class ConformalSVC(ConformalPredictions):
         What is promised, in a sentence.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (`n_features_in_`,)
         Names of the features; only if X has feature names that are all strings.
 
     Notes

@@ -84,6 +84,6 @@ class EstimateComparisonDisplay(Display):
         ax.set_yticks(range(len(names)), names)
         ax.invert_yaxis()
         ax.set_xlabel(f"{self.comparison.measure}, {100 * self.comparison.confidence:g} % interval")
-        if own_axes:
+        if own_axes and self.figure_.get_layout_engine() is None:
             self.figure_.tight_layout()
         return self

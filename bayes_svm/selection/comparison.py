@@ -209,7 +209,7 @@ def compare_estimators(
       decision changes, so the column is an estimate too.
 
     Theorem 4 (eq. 77) supposes a classifier that minimises the training error, which an SVM does
-    not: :func:`bayes_svm.metrics.bounds.leave_one_out_vc_bound` is not shown.
+    not: ``bayes_svm.metrics.bounds.leave_one_out_vc_bound`` is not shown.
 
     References
     ----------

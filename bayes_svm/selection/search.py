@@ -46,7 +46,7 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
     .. math:: p_w(y | x) \propto \pi_y^{1 - \sum_k w_k} \prod_k p_k(y | x)^{w_k}
 
     with the classes' shares :math:`\pi` and the weights of largest left-out likelihood
-    (:func:`bayes_svm.selection.mixture.stacking_weights`). With few data it is better than any single
+    (``bayes_svm.selection.mixture.stacking_weights``). With few data it is better than any single
     setting, and than the arithmetic mixture.
 
     ``left_out_proba_``, ``left_out_log_loss_`` and ``left_out_error_`` account for the choice: the

@@ -129,8 +129,9 @@ def test_the_manifest_names_every_page_and_what_exists():
         assert bool(page.command) != bool(page.by_hand)
 
 
-def test_readme_quotes_numbers_that_its_pages_hold():
-    assert pages.unsupported(pages.README, pages.read_manifest()) == []
+@pytest.mark.parametrize("name", pages.QUOTING)
+def test_numbers_quoted_are_on_their_pages(name):
+    assert pages.unsupported(name, pages.read_manifest()) == []
 
 
 def test_a_failed_page_is_named_and_the_others_are_printed(repository, monkeypatch, capsys):
