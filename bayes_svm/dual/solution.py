@@ -332,7 +332,7 @@ def _assemble(
         kernel_part = of_fixed + problem.gram.product(of_free)
     can_rise, can_fall = movable(beta, problem.lower, problem.upper)
     low, high = interval_of_movable(kernel_part - problem.label, can_rise, can_fall)
-    # One end is infinite where rounding leaves coefficients that do not sum to 0: none can rise, or none fall.
+    # One end is infinite where rounding leaves coefficients whose sum is not 0: none can rise, or none fall.
     ends = [end for end in (low, high) if np.isfinite(end)]
     intercept = sum(ends) / max(len(ends), 1)
     values = kernel_part + intercept
