@@ -198,6 +198,8 @@ class BayesSVC(SVCPredictions):
     ``predict`` returns the argmax of ``class_weight_ * predict_proba``; without class weights, the most
     probable class. For two classes this boundary can differ a little from ``decision_function(X) == 0``.
 
+    A fitted model keeps its training rows, for :meth:`explain`; :meth:`compact` leaves them out.
+
     Sample weights count rows: a row of weight 2 is a row given twice, one of weight 0 is absent.
 
     If a row is so far from the origin that kernel values overflow, the prediction is that of the farthest
