@@ -189,7 +189,7 @@ def load_model(path: str | Path) -> tuple[SavedModel, list[str]]:
         raise InputError(f"{name!r} is no model of a table; make one with bayes-svm fit ... --save {name}")
     _check_version(content, name)
     fields = {key: content[key] for key in SavedModel.__dataclass_fields__}
-    fields["columns"] = tuple(Seen(**{**one, "values": tuple(one["values"])}) for one in content["columns"])
+    fields["columns"] = tuple(Seen(**one) for one in content["columns"])
     fields["ignored"] = tuple(content["ignored"])
     return SavedModel(**fields), notes
 
@@ -218,12 +218,14 @@ def _seen(fitted: FittedTable) -> list[Seen]:
     numeric = set(numeric_columns(frame))
     found = []
     for name in frame.columns:
-        date = columns[name].date if name in columns else ""
+        date, missing = (columns[name].date, columns[name].missing) if name in columns else ("", ())
         if name in numeric:
             values = frame[name].to_numpy(dtype=float)
-            found.append(Seen(name, "number", date, float(np.nanmin(values)), float(np.nanmax(values))))
+            low, high = float(np.nanmin(values)), float(np.nanmax(values))
+            found.append(Seen(name, "number", date, low, high, missing=missing))
         else:
-            found.append(Seen(name, "text", values=tuple(sorted(set(frame[name].dropna())))))
+            texts = tuple(sorted(set(frame[name].dropna())))
+            found.append(Seen(name, "text", values=texts, missing=missing))
     return found
 
 

@@ -13,6 +13,7 @@ from bayes_svm import BayesSVC
 from bayes_svm.report.cli import main
 from bayes_svm.report.model import features_of
 from bayes_svm.report.record import Settings
+from bayes_svm.report.tables.options import Options
 from bayes_svm.report.tables.reading import read_table
 
 
@@ -181,3 +182,21 @@ def test_a_warning_is_a_note(table, capsys):
     Path("data.csv").write_text("size,kind\n" + rows)
     assert run("--C", "1e-4") == 0
     assert "note: The decision values do not separate the classes" in capsys.readouterr().out
+
+
+def test_groups_and_weights_and_identifiers(table, capsys):
+    table()
+    lines = Path("data.csv").read_text().splitlines()
+    more = [f"{line},=g{k // 3},{1 + k % 2}" for k, line in enumerate(lines[1:])]
+    Path("data.csv").write_text("\n".join([f"{lines[0]},ward,times", *more]) + "\n")
+    options = ["--groups", "ward", "--weights", "times", "--id", "ward"]
+    assert run(*options) == 0
+    assert "60 rows left out, by groups; error" in capsys.readouterr().out
+    data = read_table("data.csv", "kind", Options(groups="ward", weights="times"))
+    _, features = features_of(data, Settings())
+    clf = BayesSVC().fit(features, data.labels, sample_weight=data.weights, groups=data.groups)
+    rows = written()
+    np.testing.assert_array_equal(
+        [float(row["left_out_value"]) for row in rows], clf.left_out_decision_values_
+    )
+    assert [row["row"] for row in rows[:4]] == ["'=g0", "'=g0", "'=g0", "'=g1"]

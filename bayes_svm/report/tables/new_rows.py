@@ -15,7 +15,7 @@ from bayes_svm.report.text import printable
 
 from .dates import days
 from .names import listed, short, unknown_column
-from .numerals import numerals_of, possible_decimals
+from .numerals import PLAIN, numerals_of, possible_decimals
 from .options import Options
 from .parsing import parsed
 from .reading import HUGE, decimal_of, verbatim
@@ -47,6 +47,8 @@ class Seen:
         Smallest and largest number.
     values : tuple of str
         The texts.
+    missing : tuple of str
+        Texts and numbers that were read as missing.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Seen:
     low: float = np.nan
     high: float = np.nan
     values: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -171,8 +174,9 @@ def _read(
     column: pd.Series, seen: Seen, decimal: str | None, options: Options
 ) -> tuple[np.ndarray, dict[int, str]]:
     """The values of one column, NaN where there is none, and remarks by row."""
+    missing = {*options.missing, *seen.missing}
     if seen.kind == "text":
-        return _texts(column, seen, options)
+        return _texts(column, seen, missing)
     import pandas as pd
 
     if seen.date and pd.api.types.is_datetime64_any_dtype(column):
@@ -182,7 +186,7 @@ def _read(
         if not seen.date or np.isnan(values).all():
             return _in_range(values, seen)
     texts = [
-        None if text is None or text in options.missing or text.lower() in AMONG_NUMBERS else text
+        None if text is None or text in missing or text.lower() in AMONG_NUMBERS else text
         for text in as_texts(column)
     ]
     known = list(dict.fromkeys(text for text in texts if text is not None))
@@ -218,6 +222,8 @@ def _in_range(values: np.ndarray, seen: Seen) -> tuple[np.ndarray, dict[int, str
     """Values, and a remark for each that is far outside the training range; none can be computed with that
     is too large.
     """
+    stand_ins = [float(text) for text in seen.missing if PLAIN["."].fullmatch(text)]
+    values = np.where(np.isin(values, stand_ins), np.nan, values)
     margin = BEYOND * (seen.high - seen.low)
     outside = np.flatnonzero((values < seen.low - margin) | (values > seen.high + margin))
     remarks = {
@@ -227,13 +233,13 @@ def _in_range(values: np.ndarray, seen: Seen) -> tuple[np.ndarray, dict[int, str
     return np.where(np.abs(values) <= HUGE, values, np.nan), remarks
 
 
-def _texts(column: pd.Series, seen: Seen, options: Options) -> tuple[np.ndarray, dict[int, str]]:
+def _texts(column: pd.Series, seen: Seen, missing: set[str]) -> tuple[np.ndarray, dict[int, str]]:
     """Texts in the spelling of the training table; unknown ones are named."""
     values = np.full(len(column), np.nan, dtype=object)
     strange: dict[int, str] = {}
     by_case = {one.casefold(): one for one in seen.values if len(one) > SHORT}
     for row, text in enumerate(as_texts(column)):
-        if text is None or text in options.missing:
+        if text is None or text in missing:
             continue
         if text in seen.values:
             values[row] = text

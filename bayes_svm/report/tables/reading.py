@@ -99,7 +99,7 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
         frame, labels, weights = frame[weights > 0], labels[weights > 0], weights[weights > 0]
         labels_of(frame[target], kept=target in roles.kept, missing=options.missing)
     read, found = _features(frame, labels, roles, decimal, options)
-    columns = _columns(frame, read, found, roles)
+    columns = _columns(frame, read, found, roles, options)
     features = {one.name: read[one.name].values for one in columns if one.kind != "left out"}
     notes += notes_of([*findings, *(one for name in frame.columns for one in found.get(name, []))])
     notes += _check(features, found, target, options.impute)
@@ -249,7 +249,11 @@ def _read_features(
 
 
 def _columns(
-    frame: pd.DataFrame, read: dict[str, Values], found: dict[str, list[Finding]], roles: _Roles
+    frame: pd.DataFrame,
+    read: dict[str, Values],
+    found: dict[str, list[Finding]],
+    roles: _Roles,
+    options: Options,
 ) -> list[Column]:
     """A record for each column but the target."""
     return [
@@ -259,6 +263,7 @@ def _columns(
             done=done_of(found[name]),
             change=change_of(found[name]),
             date=read[name].date if name in read else "",
+            missing=(*options.missing, *(one.example for one in found[name] if one.topic == "marker")),
         )
         for name in frame.columns
         if name != roles.target

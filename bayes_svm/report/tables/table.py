@@ -29,6 +29,8 @@ class Column:
         How to have it done differently, in words; the empty string if nothing was done.
     date : str
         Format of its dates, which are read as days; the empty string if it has none.
+    missing : tuple of str
+        Texts and numbers that were read as missing in it.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Column:
     done: str = ""
     change: str = ""
     date: str = ""
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

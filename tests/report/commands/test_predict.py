@@ -143,3 +143,20 @@ def test_a_file_is_written_whole(model, capsys, here):
 def test_what_cannot_be_is_refused(model, refused, options, message):
     model()
     assert message in refused("predict", *options)
+
+
+def test_a_threshold_of_one_class_against_the_others(model, capsys):
+    model("--recall", "0.9", "--positive", "worn", n_classes=3)
+    saved, _ = load_model("m.skops")
+    assert 0.0 < saved.threshold < 0.5
+    with open("new.csv", "a") as file:
+        file.writelines(f"more,{k / 4},0,red\n" for k in range(17))
+    rows, _ = predicted(capsys)
+    found = set()
+    for row in rows:
+        if row["predicted"]:
+            own = float(row["probability_worn"])
+            assert (row["predicted"] == "worn") == (own >= saved.threshold)
+            found.add((row["predicted"], own < 0.5))
+    # Some rows are called so although another class is more probable.
+    assert ("worn", True) in found

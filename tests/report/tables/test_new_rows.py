@@ -80,6 +80,20 @@ def test_rows_without_values_keep_the_numbers_of_the_others(write):
     assert (named.id_name, named.identifiers.tolist()) == ("who", ["007"])
 
 
+def test_what_was_missing_in_training_is_missing_here(write):
+    columns = (
+        Seen("size", "number", "", 0.0, 10.0, missing=("-999", "?")),
+        Seen("level", "number", "", 0.0, 10.0, missing=("high",)),
+        Seen("colour", "text", values=("NA", "red"), missing=("none",)),
+    )
+    text = "size,level,colour\n-999,high,none\n5,5,NA\n"
+    found = read_new_rows(write(text), columns, (), Options())
+    assert found.missing == [["size", "level", "colour"], []]
+    assert found.remarks == [[], []]
+    # Here it is a text that the model knows.
+    assert found.frame["colour"].tolist()[1] == "NA"
+
+
 def test_a_whole_column_may_be_empty(write):
     found = read(write, HEADER + "red,5,\nblue,6,\n")
     assert found.missing == [["seen"], ["seen"]]

@@ -154,6 +154,8 @@ def test_missing_values(write):
 def test_texts_that_were_read_as_missing_are_named_in_the_refusal(write):
     cells = ["1", "2", "-999", "4", "3", "?", "5", "-999"]
     text = "hb,y\n" + "".join(f"{cell},{'pq'[k // 2 % 2]}\n" for k, cell in enumerate(cells))
+    table = read_table(write(text), "y", Options(impute=True, missing=("3",)))
+    assert table.columns[0].missing == ("3", "?", "-999")
     with pytest.raises(InputError, match=r"values in 'hb' \(3\) \('\?', '-999' read as missing\); fill"):
         read_table(write(text), "y")
 
