@@ -83,7 +83,7 @@ class PairwiseCouplingClassifier(LinkedToItsPage, ClassifierMixin, MetaEstimator
         of them does not leave out: see ``leave_out_size`` of :class:`BayesSVC`.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (`n_features_in_`,)
         Names of the features, if the estimators have them.
 
     See Also

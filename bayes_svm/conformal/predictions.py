@@ -60,7 +60,7 @@ class ConformalPredictions(LinkedToItsPage, ClassifierMixin, MetaEstimatorMixin,
         Returns
         -------
         array of shape (n_samples, n_classes)
-            The p-values, in (0, 1]; :attr:`guarantee_` says what is promised.
+            The p-values, in (0, 1]; ``guarantee_`` says what is promised.
 
         Raises
         ------

@@ -142,7 +142,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
 
     Notes
     -----
-    ``score`` counts a rejection as an error. The scorers in :mod:`bayes_svm.decision.scorers` measure
+    ``score`` counts a rejection as an error. The scorers in ``bayes_svm.decision`` measure
     coverage, selective accuracy and risk, and the area under the risk-coverage curve. Points of equal
     confidence are accepted or rejected together.
 

@@ -201,7 +201,7 @@ class AggregationTransformer(
         The training rows as codes, -1 for unknown.
     n_features_in_ : int
         Number of attributes.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (`n_features_in_`,)
         Names of the attributes. Only if X has feature names that are all strings.
 
     References

@@ -48,9 +48,9 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    loss : {"error", "f1", "f_beta", "precision_at_k", "recall_at_k", "break_even", "roc_area"} \
-            or callable, default="f1"
-        The loss to train for. Losses by name are between 0 and 100, as in the paper. Only "error"
+    loss : str or callable, default="f1"
+        The loss to train for: "error", "f1", "f_beta", "precision_at_k", "recall_at_k", "break_even" or
+        "roc_area". Losses by name are between 0 and 100, as in the paper. Only "error"
         is ``2 (b + c)``, twice the number of errors, which gives the ordinary SVM with twice this
         C. For "roc_area", loss and constraint are both divided by ``positives * negatives / 100``,
         so that C is that number times the paper's. A callable ``loss(a, b, c, d)`` gets arrays of
@@ -61,7 +61,7 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     k : int, default=None
         Number of rows predicted positive. "precision_at_k" and "recall_at_k" need it. Unless k is
         the number of positives, their constraints differ from the paper's, which the same score
-        for all rows can satisfy: see :mod:`bayes_svm.multivariate.contingency`.
+        for all rows can satisfy: see ``bayes_svm.multivariate.contingency``.
     beta : float, default=1.0
         Weight of recall in "f_beta".
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="linear"
@@ -102,13 +102,13 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         Relative gap reached.
     n_planes_ : int or array of shape (n_problems,)
         Number of cutting planes computed.
-    history_ : array of shape (n_planes_, 3) or list of arrays
+    history_ : array of shape (`n_planes_`, 3) or list of arrays
         Value reached, lower bound and number of planes kept, after each plane.
     n_iter_ : array of shape (n_problems,)
         Number of cutting planes computed, always as an array.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (`n_features_in_`,)
         Names of the features. Only if X has feature names that are all strings.
 
     Notes

@@ -11,8 +11,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from _browser import MissingError, started
-
 SITE = os.environ.get("BAYES_SVM_SITE")
 pytestmark = pytest.mark.skipif(
     not SITE, reason="BAYES_SVM_SITE names no site: bash .ci/docs FOLDER builds one"
@@ -38,15 +36,6 @@ def address():
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    try:
-        with started(tmp_path_factory.mktemp("browser")) as found:
-            yield found
-    except MissingError as err:
-        pytest.skip(str(err))
 
 
 def visit(browser, address, **look):

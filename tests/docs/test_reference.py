@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).parents[2] / "docs/reference/index.md"
+if not PAGE.is_file():
+    pytest.skip("the tests run without the rest of the repository", allow_module_level=True)
 MODULE = re.compile(r"^\.\. currentmodule:: (\S+)$")
 NAME = re.compile(r"^(?:   |\.\. autodata:: )([A-Za-z]\w+)$")
 
