@@ -70,6 +70,7 @@ def _run(arguments: argparse.Namespace) -> int:
     output = None if arguments.output is None else Path(arguments.output)
     if output is not None:
         check_output(output, arguments.data)
+        check_output(output, arguments.model, what="the model itself")
     model, rows, notes = read_both(arguments)
     from bayes_svm.report.predicting import ASK, predicted_columns
 

@@ -137,6 +137,7 @@ def test_a_file_is_written_whole(model, capsys, here):
         (["no.csv", "--model", "m.skops"], "no such file: 'no.csv'"),
         (["m.skops", "--model", "m.skops"], "bayes-svm: 'm.skops' "),
         (["new.csv", "--model", "m.skops", "--output", "new.csv"], "is the data itself"),
+        (["new.csv", "--model", "m.skops", "--output", "m.skops"], "is the model itself"),
         (["new.csv", "--model", "m.skops", "--sep", ";"], "lacks columns that the model needs"),
     ],
 )
