@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bayes_svm.multivariate import MultivariateSVC
     from bayes_svm.probability.evidence import Evidence, log_evidence
     from bayes_svm.selection.comparison import compare_estimators
+    from bayes_svm.selection.label_issues import find_label_issues, label_quality_scores
     from bayes_svm.selection.search import BayesSVCSearch
     from bayes_svm.similarity.class_similarity import ClassSimilarity, class_similarity
     from bayes_svm.similarity.gradient import KernelOptimum, optimize_kernel
@@ -47,6 +48,8 @@ __all__ = [
     "choose_threshold",
     "class_similarity",
     "compare_estimators",
+    "find_label_issues",
+    "label_quality_scores",
     "leave_one_out",
     "log_evidence",
     "optimize_kernel",
@@ -67,12 +70,13 @@ _HOMES = {
     "multivariate": ("MultivariateSVC",),
     "probability.evidence": ("Evidence", "log_evidence"),
     "selection.comparison": ("compare_estimators",),
+    "selection.label_issues": ("find_label_issues", "label_quality_scores"),
     "selection.search": ("BayesSVCSearch",),
     "similarity.class_similarity": ("ClassSimilarity", "class_similarity"),
     "similarity.gradient": ("KernelOptimum", "optimize_kernel"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SUBPACKAGES = ("decision", "multivariate", "plots")
+_SUBPACKAGES = ("decision", "deployment", "multivariate", "plots")
 
 
 def __getattr__(name: str) -> Any:

@@ -51,6 +51,10 @@ def test_a_public_folder_is_loaded_when_asked_for(folder):
     assert loaded_by(f"import bayes_svm; bayes_svm.{folder}.__all__")
 
 
+def test_the_types_that_skops_has_to_trust_load_nothing_heavy():
+    assert loaded_by("import bayes_svm; bayes_svm.deployment.TRUSTED_TYPES") == []
+
+
 def test_what_does_not_exist_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'bayes_svm' has no attribute 'nothing'"):
         _ = bayes_svm.nothing

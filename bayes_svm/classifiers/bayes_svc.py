@@ -307,6 +307,7 @@ class BayesSVC(SVCPredictions):
 
     def _store_machine(self, machine: Machine, found: list[SolutionReading], reader: SolutionReader) -> None:
         """The attributes that predictions are made from."""
+        self.__dict__.pop("_compact", None)  # fitted again, a compact model is whole
         solutions = [one.solution for one in found]
         self.classes_, self.kernel_ = machine.classes, machine.kernel
         coefficients = np.vstack([solution.row_beta for solution in solutions])

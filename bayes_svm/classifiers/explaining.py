@@ -17,7 +17,7 @@ from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["as_one_row", "explained"]
+__all__ = ["as_one_row", "explained", "influential_rows"]
 
 
 def as_one_row(x: Any, named: bool) -> Any:
@@ -62,10 +62,8 @@ def explained(model: Any, X: Any, n_rows: int) -> Explanation:
         raise ValueError(f"n_rows={n_rows!r} is not a number of rows: give a whole number, at least 0.")
     logs, two = model._log_proba(X), len(model.classes_) == 2
     k = int(decided(np.exp(logs), model.class_weight_)[0])
-    problem, sign = (0, 1.0 if k == 1 else -1.0) if two else (k, 1.0)
-    contribution = _contributions(model, X, problem)
-    rows = [_largest(part, n_rows) for part in (sign * contribution, -sign * contribution)]
-    found = _influential(model, X, contribution, np.concatenate(rows), problem, k)
+    problem = 0 if two else k
+    supporting, opposing = influential_rows(model, X, k, n_rows)
     link = model._probabilities.links[problem]
     reading = model._reading(X)
     moderation = None if reading is None else link.moderation(reading.reshape(1, -1)[:, problem])
@@ -82,9 +80,39 @@ def explained(model: Any, X: Any, n_rows: int) -> Explanation:
         distance=in_words(moderation),
         decision_value=float(values[0, problem]),
         intercept=float(model.intercept_[problem]),
-        supporting=found[: len(rows[0])],
-        opposing=found[len(rows[0]) :],
+        supporting=supporting,
+        opposing=opposing,
     )
+
+
+def influential_rows(
+    model: Any, X: Any, k: int, n_rows: int
+) -> tuple[tuple[InfluentialRow, ...], tuple[InfluentialRow, ...]]:
+    """The training rows that contribute most for a class at one point, and those against it.
+
+    Parameters
+    ----------
+    model : BayesSVC
+        Fitted.
+    X : array or CSR matrix of shape (1, n_features)
+        The point, checked.
+    k : int
+        Number of the class.
+    n_rows : int
+        Largest number of rows of either kind.
+
+    Returns
+    -------
+    supporting, opposing : tuple of InfluentialRow
+        The largest contributions first.
+    """
+    # A compact model refuses this, and should do so before anything is computed.
+    leaves = model._training is not None
+    problem, sign = (0, 1.0 if k == 1 else -1.0) if len(model.classes_) == 2 else (k, 1.0)
+    contribution = _contributions(model, X, problem)
+    rows = [_largest(part, n_rows) for part in (sign * contribution, -sign * contribution)]
+    found = _influential(model, X, contribution, np.concatenate(rows), problem, k, leaves)
+    return found[: len(rows[0])], found[len(rows[0]) :]
 
 
 def _contributions(model: Any, X: Any, problem: int) -> Array:
@@ -103,11 +131,11 @@ def _largest(contribution: Array, n_rows: int) -> Indices:
 
 
 def _influential(
-    model: Any, X: Any, contribution: Array, rows: Indices, problem: int, k: int
+    model: Any, X: Any, contribution: Array, rows: Indices, problem: int, k: int, leaves: bool
 ) -> tuple[InfluentialRow, ...]:
     """Some training rows with their contributions, and what leaving out each of them would change."""
     value = probability = [None] * len(rows)
-    if model._training is not None and len(rows):
+    if leaves and len(rows):
         values = _values_without(model, X, rows)
         reading = model._reading(X)
         repeated = None if reading is None else np.repeat(reading, len(rows), axis=0)

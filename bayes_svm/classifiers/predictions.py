@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm.classifiers.compact import Compactable
 from bayes_svm.classifiers.explaining import as_one_row, explained
 from bayes_svm.classifiers.explanation import Explanation
 from bayes_svm.classifiers.parameters import SVCParameters
@@ -92,7 +93,7 @@ def left_out_logs(model: Any, X: Any) -> list[Array]:
     return [one.reshape(*bag.shape[:2], -1) for one, bag in zip(logs, bags, strict=True)]
 
 
-class SVCPredictions(SVCParameters):
+class SVCPredictions(Compactable, SVCParameters):
     """Predictions of :class:`bayes_svm.BayesSVC`, from the attributes that its ``fit`` stores."""
 
     def decision_function(self, X: Any) -> Array:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from bayes_svm.utils.grid import grid_of, on_grid
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["VennAbers", "intervals", "left_out_intervals", "predictors", "reading"]
@@ -59,6 +60,8 @@ class VennAbers:
     values: Array
     positive: Mask
     weight: Array
+
+    __repr__ = short_repr
 
     @cached_property
     def _tables(self) -> tuple[Array, Array, Array, Array]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayes_svm.metrics.confusion import Confusion, PerClass
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array
 
 __all__ = ["Threshold", "check_shape"]
@@ -65,6 +66,8 @@ class Threshold(PerClass):
     bound: Any = None
     standard_error: Any = None
     total_cost: float | None = None
+
+    __repr__ = short_repr
 
     def _macro(self, measure: str) -> float:
         return PerClass(self.expected)._macro(measure)

@@ -13,6 +13,7 @@ from bayes_svm.dual.order import Words, coarse_keys
 from bayes_svm.dual.tableau import FreeSystem, kernel_shift
 from bayes_svm.kernels.choice import taken
 from bayes_svm.kernels.gram import KernelMatrix
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.triangular import cholesky
 from bayes_svm.utils.types import Array, Indices, Mask
 
@@ -221,6 +222,8 @@ class DualProblem:
     row_bound: Array
     convex: bool = True
     _last_system: list[FreeSystem] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    __repr__ = short_repr
 
     @classmethod
     def merge(

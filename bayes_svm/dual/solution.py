@@ -26,6 +26,7 @@ from bayes_svm.dual.problem import (
     snapped,
 )
 from bayes_svm.dual.working_set import lower_violation
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
@@ -128,6 +129,8 @@ class DualSolution:
     polished: bool
     stable: bool
     tie_break: float
+
+    __repr__ = short_repr
 
     @property
     def exact(self) -> bool:

@@ -22,7 +22,7 @@ from bayes_svm.leave_one_out.methods import Wanted, iterate_parts
 from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.result import LeaveOneOut, by_row, combined, joined
 from bayes_svm.utils.checks import with_narrow_indices
-from bayes_svm.utils.metaestimators import check_jobs
+from bayes_svm.utils.metaestimators import check_jobs, split_pipeline, warn_of_steps
 from bayes_svm.utils.parallel import working_threads
 from bayes_svm.utils.progress import shown
 from bayes_svm.utils.threads import one_blas_thread
@@ -67,10 +67,10 @@ def leave_one_out(
 
     Parameters
     ----------
-    estimator : SVC, BayesSVC or LinearSVC(loss="hinge"), fitted or not
-        The machine to leave points out of. A fitted binary SVC or BayesSVC gives the solution to start
-        from. More than two classes are taken as the estimator takes them: in pairs for SVC, each against
-        the rest otherwise.
+    estimator : SVC, BayesSVC or LinearSVC(loss="hinge"), or Pipeline that ends in one, fitted or not
+        The machine to leave points out of. The other steps of a pipeline are fitted once, on all rows. A
+        fitted binary SVC or BayesSVC gives the solution to start from. More than two classes are taken as the
+        estimator takes them: in pairs for SVC, each against the rest otherwise.
     X : array or sparse matrix of shape (n_samples, n_features)
         Training data; the kernel matrix between the training points for a precomputed kernel.
     y : array of shape (n_samples,)
@@ -125,6 +125,8 @@ def leave_one_out(
     -----
     ConvergenceWarning
         If the solution to start from is not exact.
+    UserWarning
+        If other steps of a pipeline see all rows.
 
     References
     ----------
@@ -149,6 +151,9 @@ def leave_one_out(
         raise ValueError(f"method={method!r} is not one of {METHODS}.")
     check_jobs(n_jobs)
     with shown(verbose > 0), one_blas_thread(), working_threads(n_jobs):
+        warn_of_steps(estimator, "the left-out values")
+        estimator, X, before = split_pipeline(estimator, X, y)
+        at = at if before is None or at is None else before.transform(at)
         one_vs_one = isinstance(estimator, SVC)
         machine, solutions = machine_of(estimator, X, y, sample_weight, one_vs_one=one_vs_one)
         wanted = Wanted(

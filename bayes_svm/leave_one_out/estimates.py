@@ -15,6 +15,7 @@ from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.solution import DualSolution, pinning_points
 from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
 from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["Span", "XiAlpha", "doubtful_rows", "span_estimate", "xi_alpha"]
@@ -52,6 +53,7 @@ class XiAlpha(PerClass):
     rho: float
     r_delta_squared: float
     stable: bool
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Span(PerClass):
     """
 
     decision_values: Array
+    __repr__ = short_repr
 
 
 def xi_alpha(

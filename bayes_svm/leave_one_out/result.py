@@ -19,6 +19,7 @@ from bayes_svm.leave_one_out.leaving import STAYS, Leaving
 from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
 from bayes_svm.utils.scikit_learn import ovr_decision_function
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["STATUSES", "LeaveOneOut", "by_row", "combined", "joined"]
@@ -104,6 +105,8 @@ class LeaveOneOut:
     seconds: float
     jointly: bool = False
     proba: Array | None = field(default=None, repr=False)
+
+    __repr__ = short_repr
 
     @property
     def rows(self) -> Indices:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from bayes_svm.metrics.intervals import proportion_interval
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
@@ -157,6 +158,8 @@ class PerClass:
     """
 
     confusions: tuple[Confusion, ...]
+
+    __repr__ = short_repr
 
     def _macro(self, measure: str) -> float:
         return float(np.mean([getattr(confusion, measure) for confusion in self.confusions]))

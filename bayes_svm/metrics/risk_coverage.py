@@ -10,6 +10,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from bayes_svm.metrics.distinct import distinct
 from bayes_svm.utils.checks import checked_weights
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array
 
 __all__ = ["RiskCoverageCurve", "risk_coverage_curve"]
@@ -33,6 +34,8 @@ class RiskCoverageCurve:
     thresholds: Array
     coverage: Array
     risk: Array
+
+    __repr__ = short_repr
 
     @property
     def area(self) -> float:

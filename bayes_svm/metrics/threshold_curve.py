@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_svm.metrics.confusion import Confusion
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["ThresholdCurve"]
@@ -36,6 +37,8 @@ class ThresholdCurve:
     thresholds: Array
     tp: Array
     fp: Array
+
+    __repr__ = short_repr
 
     @classmethod
     def from_decision_values(cls, positive: Mask, values: Array, weight: Array) -> ThresholdCurve:

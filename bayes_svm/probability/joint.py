@@ -12,6 +12,7 @@ from sklearn.utils import gen_batches
 
 from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
@@ -63,6 +64,8 @@ class JointLink:
     columns: Indices
     strength: float
     covariance: Array
+
+    __repr__ = short_repr
 
     def log_odds(self, z: Array) -> Array:
         """Log-odds of each class against all others, from those of the classes' own links.

@@ -15,6 +15,7 @@ from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.curvature import SHARPNESS, hinge_curvature
 from bayes_svm.probability.eigensystem import INDEFINITE, Eigensystem, is_definite
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.triangular import cholesky, half_solved
 from bayes_svm.utils.types import Array, Indices
@@ -59,6 +60,8 @@ class Posterior:
     numbers: Indices
     curvature: Array
     lam: float
+
+    __repr__ = short_repr
 
     @cached_property
     def _factor(self) -> Array:

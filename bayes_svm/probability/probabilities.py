@@ -22,6 +22,7 @@ from bayes_svm.probability.several import (
 )
 from bayes_svm.probability.sigmoid import INSEPARABLE
 from bayes_svm.utils.dealing import copies_of_weight
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array
 
 __all__ = ["Calibration", "Probabilities"]
@@ -50,6 +51,8 @@ class Probabilities:
     joint: JointLink | None = None
     winner: bool = False
     crossed: Array | None = None
+
+    __repr__ = short_repr
 
     def logs(self, values: Array, reading: Array | None) -> Array:
         """Log-probabilities of all classes at decision values.

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from bayes_svm.classifiers.explaining import influential_rows
+from bayes_svm.utils.metaestimators import decided
+
 __all__ = ["MOST_ROWS", "Neighbour", "Neighbours", "neighbours_of"]
 
 # Number of rows that are named, for and against.
@@ -83,7 +86,10 @@ def neighbours_of(
     Neighbours
         The rows, the most influential first.
     """
-    found = model.explain(features[row], n_rows=N_EACH + 1)
+    X = features[[row]]
+    proba = model.predict_proba(X)
+    k = int(decided(proba, model.class_weight_)[0])
+    supporting, opposing = influential_rows(model, X, k, N_EACH + 1)
 
     def others(rows: Any) -> tuple[Neighbour, ...]:
         return tuple(
@@ -98,6 +104,4 @@ def neighbours_of(
             if one.row != row
         )[:N_EACH]
 
-    return Neighbours(
-        str(found.predicted), float(found.probability), others(found.supporting), others(found.opposing)
-    )
+    return Neighbours(str(model.classes_[k]), float(proba[0, k]), others(supporting), others(opposing))

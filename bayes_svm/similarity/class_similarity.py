@@ -22,6 +22,7 @@ from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.similarity.pairs import LabelledRows, PairMasses
 from bayes_svm.utils.checks import checked_square, checked_weights, encode_classes, with_narrow_indices
 from bayes_svm.utils.scikit_learn import Interval, StrOptions, validate_params
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices, Mask
 
@@ -69,6 +70,7 @@ class ClassSimilarity:
     value: float
     standard_error: float
     n_samples: int
+    __repr__ = short_repr
 
 
 def angle_slopes(within: float, between: float) -> tuple[float, float]:

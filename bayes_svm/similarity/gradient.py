@@ -20,6 +20,7 @@ from bayes_svm.similarity.class_similarity import angle_slopes, row_panels
 from bayes_svm.similarity.pairs import LabelledRows
 from bayes_svm.utils.checks import checked_weights, encode_classes
 from bayes_svm.utils.scikit_learn import Interval, validate_params
+from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
@@ -72,6 +73,7 @@ class KernelOptimum:
     history: tuple[Evaluation, ...]
     converged: bool
     message: str
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True)

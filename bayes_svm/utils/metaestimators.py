@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from bayes_svm.utils.scikit_learn import check_method_params, safe_split
+from bayes_svm.utils.warn import warn
 
 __all__ = [
     "before_last",
@@ -24,6 +25,8 @@ __all__ = [
     "left_out_predictions",
     "left_out_proba",
     "rows_for",
+    "split_pipeline",
+    "warn_of_steps",
 ]
 
 
@@ -88,6 +91,34 @@ def before_last(pipeline: Any, X: Any) -> Any:
     """X transformed by all steps of a fitted pipeline but the last; X itself for any other estimator."""
     several = isinstance(pipeline, Pipeline) and len(pipeline.steps) > 1
     return pipeline[:-1].transform(X) if several else X
+
+
+def warn_of_steps(estimator: Any, what: str) -> None:
+    """Warn that the steps of a pipeline before the last, if there are any, are fitted once, on all rows."""
+    estimator = getattr(estimator, "estimator", estimator)  # a search around a pipeline
+    if not isinstance(estimator, Pipeline):
+        return
+    names = [name for name, step in estimator.steps[:-1] if step not in (None, "passthrough")]
+    if names:
+        warn(
+            f"The steps before {type(estimator[-1]).__name__} ({', '.join(names)}) are fitted once, on all "
+            f"rows: {what} are those of the last step alone."
+        )
+
+
+def split_pipeline(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, Any]:
+    """The last step of a pipeline, X as it reaches it, and the fitted steps before it.
+
+    The steps before are fitted to all rows, unless the pipeline is fitted. For another estimator there are
+    none: None.
+    """
+    if not isinstance(estimator, Pipeline) or len(estimator.steps) == 1:
+        return (estimator[-1] if isinstance(estimator, Pipeline) else estimator), X, None
+    before, last = estimator[:-1], estimator[-1]
+    if hasattr(last, "classes_"):
+        return last, before.transform(X), before
+    before = clone(before)
+    return last, before.fit_transform(X, y), before
 
 
 def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:

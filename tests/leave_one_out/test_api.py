@@ -163,11 +163,6 @@ def test_an_unknown_method_is_refused():
         leave_one_out(SVC(), *noisy(), method="jackknife")
 
 
-def test_a_pipeline_is_refused_with_what_to_do():
-    with pytest.raises(TypeError, match="For a pipeline, pass its last step and the transformed X"):
-        leave_one_out(make_pipeline(StandardScaler(), SVC()), *noisy())
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_x_that_is_not_finite_is_refused(value):
     X, y = noisy()
@@ -350,3 +345,25 @@ def test_values_that_do_not_fit_are_refused(monkeypatch):
     monkeypatch.setattr(bayes_svm.utils.memory, "available_bytes", lambda: 60 * 60 * 9)
     with pytest.raises(MemoryError, match="Kernel values between 900 points and 60 training points needs"):
         leave_one_out(SVC(), X, y, at=np.tile(X, (15, 1)))
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_a_pipeline_is_transformed_once_and_warned_of(fitted):
+    X, y = noisy()
+    scaled = StandardScaler().fit(X)
+    pipeline = make_pipeline(StandardScaler(), SVC())
+    pipeline = pipeline.fit(X, y) if fitted else pipeline
+    with pytest.warns(
+        UserWarning, match=r"The steps before SVC \(standardscaler\) are fitted once, on all rows"
+    ):
+        found = leave_one_out(pipeline, X, y, at=X[:2] + 1.0)
+    expected = leave_one_out(SVC(), scaled.transform(X), y, at=scaled.transform(X[:2] + 1.0))
+    np.testing.assert_allclose(found.decision_values, expected.decision_values, atol=1e-9)
+    np.testing.assert_allclose(found.values_at, expected.values_at, atol=1e-9)
+    assert fitted or not hasattr(pipeline[0], "mean_")
+
+
+def test_a_pipeline_of_one_step_is_that_step():
+    X, y = noisy()
+    alone = leave_one_out(make_pipeline(SVC()), X, y)
+    np.testing.assert_array_equal(alone.decision_values, leave_one_out(SVC(), X, y).decision_values)

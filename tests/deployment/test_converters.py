@@ -1,0 +1,159 @@
+"""ONNX models, run by onnxruntime, beside the classifiers that they were converted from."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from _data import awkward, noisy, three_classes
+from bayes_svm import BayesSVC, ConformalSVC, RejectOptionClassifier
+
+REASON = "{} is not installed: pip install bayes_svm[onnx]"
+skl2onnx = pytest.importorskip("skl2onnx", reason=REASON.format("skl2onnx"))
+onnxruntime = pytest.importorskip("onnxruntime", reason=REASON.format("onnxruntime"))
+converters = pytest.importorskip("bayes_svm.deployment.converters")
+
+LINKS = [{"link": link} for link in ("moderated", "sigmoid", "dumais", "hinge", "clipped", "kwok")]
+KERNELS = [
+    {"kernel": "linear", "link": "kwok"},
+    {"kernel": "poly", "degree": 2, "gamma": 0.5, "coef0": 1.0},
+    {"kernel": "poly", "link": "kwok"},
+    {"kernel": "sigmoid", "gamma": 0.01},
+    {"class_weight": "balanced"},
+    {"C": 100.0, "gamma": 2.0},
+]
+SEVERAL = [{"multiclass": way, **link} for way in ("normalise", "winner") for link in LINKS[3:]]
+
+
+@pytest.fixture(autouse=True)
+def _registered():
+    converters.register_onnx_converters()
+
+
+def run(model, X, **options):
+    """Label and probabilities by onnxruntime."""
+    made = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False}, **options)
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, {session.get_inputs()[0].name: X})
+
+
+def near_and_far(X, kind):
+    """Rows among the data, farther out, and where nothing is known."""
+    return np.vstack([X, 4.0 * X, 30.0 * X]).astype(kind)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the sigmoid kernel
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("parameters", LINKS + KERNELS + SEVERAL, ids=str)
+def test_probabilities_and_labels_are_ours(parameters, kind):
+    for make in (noisy,) if parameters in SEVERAL else (noisy, three_classes):
+        X, y = make()
+        model, at = BayesSVC(**parameters).fit(X, y), near_and_far(X, kind)
+        label, proba = run(model, at)
+        assert proba.dtype == kind
+        expected = model.predict_proba(at.astype(float))
+        np.testing.assert_allclose(proba, expected, atol=1e-6)
+        assert np.ptp(expected[:, 0]) > 0.1
+        clear = np.diff(np.sort(model.class_weight_ * expected, axis=1))[:, -1] > 1e-6
+        np.testing.assert_array_equal(label[clear], model.predict(at.astype(float))[clear])
+        assert clear.mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    "labels", [np.array(["c", "ä", "b"]), np.array([7, -1, 3]), np.array(["x", "y", "z"], object)]
+)
+def test_labels_of_other_kinds(labels):
+    X, y = three_classes()
+    model = BayesSVC().fit(X, labels[y])
+    assert run(model, X)[0].tolist() == model.predict(X).tolist()
+
+
+def test_truth_values_become_whole_numbers():
+    X, y = noisy()
+    model = BayesSVC().fit(X, y > 0)
+    assert run(model, X)[0].tolist() == model.predict(X).astype(int).tolist()
+
+
+def test_training_data_with_equal_rows_and_zeros():
+    X, y = awkward()
+    model = BayesSVC().fit(sparse.csr_matrix(X), y)
+    np.testing.assert_allclose(run(model, X)[1], model.predict_proba(X), atol=1e-9)
+
+
+def test_a_pipeline_is_converted_whole():
+    X, y = noisy()
+    model = make_pipeline(StandardScaler(), BayesSVC()).fit(X, y)
+    np.testing.assert_allclose(run(model, X)[1], model.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(run(model, X.astype(np.float32))[1], model.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("opset", [converters.LEAST_OPSET, skl2onnx.get_latest_tested_opset_version()])
+def test_every_opset_that_is_named_gives_the_same(opset):
+    X, y = three_classes()
+    model = BayesSVC().fit(X, y)
+    made = skl2onnx.to_onnx(model, X[:1], target_opset=opset)
+    assert max(one.version for one in made.opset_import if one.domain == "") <= opset
+    np.testing.assert_allclose(run(model, X, target_opset=opset)[1], model.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator", [BayesSVC(), BayesSVC(class_weight={-1: 1.0, 1: 3.0}), LogisticRegression()], ids=str
+)
+@pytest.mark.parametrize("labels", [np.array(["no", "yes"]), np.array([-1, 1])])
+def test_a_reject_option_rejects_the_same_rows(estimator, labels):
+    if labels.dtype.kind == "U" and isinstance(estimator, BayesSVC):
+        estimator = BayesSVC()
+    X, y = noisy(n=100)
+    model = RejectOptionClassifier(estimator, cost=0.3).fit(X, labels[(y > 0).astype(int)])
+    at = near_and_far(X, np.float64)
+    label, proba = run(model, at)
+    expected = model.predict(at)
+    assert 0.05 < np.mean(expected == model.reject_label_) < 0.95
+    assert label.tolist() == expected.tolist()
+    np.testing.assert_allclose(proba, model.predict_proba(at), atol=1e-6)
+
+
+def test_without_a_rule_nothing_is_rejected():
+    X, y = noisy()
+    model = RejectOptionClassifier(BayesSVC()).fit(X, y)
+    assert run(model, X)[0].tolist() == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            BayesSVC(kernel=rbf_kernel),
+            "has no ONNX form: fit BayesSVC with one of linear, poly, rbf, sigmoid",
+        ),
+        (
+            BayesSVC(link=IsotonicRegression(out_of_bounds="clip")),
+            "has no ONNX form: fit BayesSVC with a link by name",
+        ),
+        (
+            RejectOptionClassifier(ConformalSVC(BayesSVC(gamma=0.1)), target_risk=0.3, guarantee="conformal"),
+            "conformal",
+        ),
+    ],
+    ids=["kernel", "link", "conformal"],
+)
+def test_what_has_no_onnx_form_is_refused(model, message):
+    X, y = noisy()
+    with pytest.raises(NotImplementedError, match=message):
+        run(model.fit(X, y), X)
+
+
+def test_labels_that_onnx_does_not_have_are_refused():
+    X, y = noisy()
+    with pytest.raises((NotImplementedError, RuntimeError), match=r"classes_|labels"):
+        run(BayesSVC().fit(X, y.astype(float)), X)
+
+
+def test_an_opset_that_is_too_low_is_refused():
+    X, y = noisy()
+    with pytest.raises(NotImplementedError, match="target_opset=17 is too low: give 18 or more"):
+        run(BayesSVC().fit(X, y), X, target_opset=17)
