@@ -1,5 +1,6 @@
 """How the package is built: by meson-python, with what is missing brought along.
 
+* README.md and the addresses of the project become its metadata: ``addresses.py``.
 * Where no C compiler is found, the one in the package ziglang compiles the loops.
 * An editable install compiles at import what has changed. pip removes the environment that it builds in, so
   that the tools are in one of their own that stays, in ``build/``.
@@ -16,6 +17,7 @@ import tomllib
 import venv
 from pathlib import Path
 
+import addresses
 import mesonpy
 from mesonpy import build_sdist, get_requires_for_build_sdist
 
@@ -27,6 +29,18 @@ __all__ = [
     "get_requires_for_build_sdist",
     "get_requires_for_build_wheel",
 ]
+
+
+class Metadata(mesonpy.Metadata):
+    """The metadata in ``pyproject.toml``, and what it calls dynamic."""
+
+    @classmethod
+    def from_pyproject(cls, data, project_dir=".", *more):
+        """Fill in the description and the addresses: as dynamic fields, meson-python would refuse them."""
+        return super().from_pyproject(addresses.filled_in(data, project_dir), project_dir, *more)
+
+
+mesonpy.Metadata = Metadata
 
 
 def _has_compiler():
@@ -99,9 +113,12 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     )
     subprocess.run([python, "-m", "pip", "install", "--quiet", *requires], env=environment, check=True)
     settings = _with_compiler(config_settings, python, tools)
-    code = "import json, mesonpy, sys; mesonpy.build_editable(sys.argv[1], json.loads(sys.argv[2]))"
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1]); import backend, mesonpy; "
+        "mesonpy.build_editable(sys.argv[2], json.loads(sys.argv[3]))"
+    )
     with tempfile.TemporaryDirectory(dir=wheel_directory) as folder:
-        command = [python, "-c", code, folder, json.dumps(settings)]
+        command = [python, "-c", code, str(Path(__file__).parent), folder, json.dumps(settings)]
         subprocess.run(command, env=environment, check=True)
         (wheel,) = Path(folder).glob("*.whl")
         return wheel.rename(Path(wheel_directory, wheel.name)).name

@@ -30,6 +30,7 @@ from bayes_svm.utils.metaestimators import (
 from bayes_svm.utils.scikit_learn import (
     HasMethods,
     Interval,
+    LinkedToItsPage,
     fit_context,
     num_samples,
     routing_enabled,
@@ -47,7 +48,7 @@ LEAST_PROBABILITY = 1e-7
 BLOCK_BYTES = 2**25
 
 
-class PairwiseCouplingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class PairwiseCouplingClassifier(LinkedToItsPage, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Multiclass probabilities by coupling one probabilistic classifier per pair of classes.
 
     .. math:: \min_p \sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2

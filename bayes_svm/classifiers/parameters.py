@@ -26,12 +26,18 @@ from bayes_svm.utils.checks import (
     row_bounds,
     with_narrow_indices,
 )
-from bayes_svm.utils.scikit_learn import FixedParameters, HasMethods, Interval, StrOptions
+from bayes_svm.utils.scikit_learn import (
+    FixedParameters,
+    HasMethods,
+    Interval,
+    LinkedToItsPage,
+    StrOptions,
+)
 
 __all__ = ["SVCParameters"]
 
 
-class SVCParameters(FixedParameters, ClassifierMixin, BaseEstimator):
+class SVCParameters(FixedParameters, LinkedToItsPage, ClassifierMixin, BaseEstimator):
     """Parameters of :class:`bayes_svm.BayesSVC`, which documents them."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

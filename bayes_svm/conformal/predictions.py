@@ -21,6 +21,7 @@ from bayes_svm.dual.solution import DualSolution
 from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.parallel import run_all
 from bayes_svm.utils.progress import shown, step
+from bayes_svm.utils.scikit_learn import LinkedToItsPage
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Mask
 
@@ -32,7 +33,7 @@ BLOCK_BYTES = 2**28
 BLOCK = 256
 
 
-class ConformalPredictions(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class ConformalPredictions(LinkedToItsPage, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Predictions of :class:`bayes_svm.ConformalSVC`, from what its ``fit`` stores."""
 
     n_jobs: int | None

@@ -37,6 +37,7 @@ from bayes_svm.utils.metaestimators import check_instance, fit_parameters
 from bayes_svm.utils.scikit_learn import (
     HasMethods,
     Interval,
+    LinkedToItsPage,
     RealNotInt,
     StrOptions,
     fit_context,
@@ -49,7 +50,7 @@ from bayes_svm.utils.warn import warn
 __all__ = ["RejectOptionClassifier"]
 
 
-class RejectOptionClassifier(RejectingPredictions, MetaEstimatorMixin, BaseEstimator):
+class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimatorMixin, BaseEstimator):
     r"""Classifier that rejects points whose answer is not sure enough.
 
     .. math:: \hat y(x) = k \text{ if } p_k(x) \ge t, \text{ otherwise reject}

@@ -45,7 +45,10 @@ def low_rank_start(problem: DualProblem) -> Array | None:
     """
     most = min(MOST_RANK, int(MOST_SHARE * len(problem.label)))
     factor = low_rank_factor(problem.gram, most) if problem.label.all() else None
-    return None if factor is None else _interior_point(factor, problem.label, problem.bound)
+    # Minus a distance has the diagonal of a kernel that is 0 everywhere: no column is found.
+    if factor is None or factor.shape[1] == 0:
+        return None
+    return _interior_point(factor, problem.label, problem.bound)
 
 
 def low_rank_factor(gram: KernelMatrix, most: int) -> Array | None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm.kernels.hypersphere import inverse_lengths
 from bayes_svm.utils.memory import require_bytes
-from bayes_svm.utils.scikit_learn import fit_context
+from bayes_svm.utils.scikit_learn import LinkedToItsPage, fit_context
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["AggregationKernel", "AggregationTransformer"]
@@ -174,7 +174,9 @@ def checked_codes(X: Any) -> Codes:
     return np.asarray(values, dtype=np.int64)
 
 
-class AggregationTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class AggregationTransformer(
+    LinkedToItsPage, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Aggregation kernel between rows of symbolic attributes and the training rows.
 
     Use it as ``make_pipeline(AggregationTransformer(), SVC(kernel="precomputed"))``. Columns may

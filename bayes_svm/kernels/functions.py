@@ -187,6 +187,8 @@ class FeatureFormula(NamedFormula):
         # The longest first, so that no thread is left with one of them at the end.
         in_threads(fill, range(0, size, TILE)[::-1], SECONDS * size**2 / 2)
         mirror_lower(gram, size)
+        # As in tiles: a distance from itself is 0, however far from the origin a point is.
+        np.fill_diagonal(gram[:size, :size], self.diagonal(X))
         return gram
 
     def features(self, X: Any) -> Features:

@@ -185,6 +185,12 @@ class Finder:
     ) -> None:
         self.problem, self.solution, self.wanted = solution.problem, solution, wanted
         self.remainders = remainders
+        if expected is not None:
+            # Without one of the classes there is no path to follow.
+            outcomes = Outcomes.open(expected)
+            self._one_class(expected, outcomes)
+            if len(outcomes.pending) < expected.n_cases:
+                expected = expected.take(outcomes.pending)
         self.paths = Paths(solution, wanted.sign_only and solution.exact, remainders, expected)
 
     def outcomes(self, removals: Removals) -> Outcomes:

@@ -212,16 +212,16 @@ def _verify_outside(batch: _Batch) -> tuple[Mask, Indices]:
     origin, shared, ends = batch.origin, batch.shared, batch.ends
     if len(shared.outside) == 0:
         return np.ones(batch.removals.n_cases, dtype=bool), shared.outside
-    length = np.sqrt(np.maximum(origin.problem.gram.diagonal[shared.outside], 0.0)).max()
+    length, largest, fixed = _lengths(batch)
     norm = np.sqrt(np.maximum(batch.square, 0.0))
-    reach = norm * length + np.abs(ends.intercepts)
+    reach = norm * length + np.abs(fixed)
     good = reach < shared.distance[0]
     doubtful = (~good & np.isfinite(reach)).nonzero()[0]
     if len(doubtful) == 0:
         return np.asarray(good), shared.outside[:0]
     # The points outside are in the order of their distance: those beyond the largest reach keep their sides.
     near = slice(int(np.searchsorted(shared.distance, reach[doubtful].max(), side="right")))
-    mass = np.abs(batch.delta).sum(axis=1)[doubtful] * length**2 + np.abs(ends.intercepts[doubtful]) + 1.0
+    mass = (np.abs(batch.delta) @ largest)[doubtful] + np.abs(ends.intercepts[doubtful]) + 1.0
     # First in single precision, where overflow and NaN are not clear, then in double precision what is not
     # clear.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -235,6 +235,25 @@ def _verify_outside(batch: _Batch) -> tuple[Mask, Indices]:
     wrong = ~(side > -settled_within(origin, origin.scale))
     good[doubtful[paths[wrong.any(axis=1)]]] = False
     return np.asarray(good), shared.outside[points[wrong.any(axis=0)]]
+
+
+def _lengths(batch: _Batch) -> tuple[float, Array, Array]:
+    """Largest length of a point outside; the largest kernel value that each moved point may have with them.
+
+    And how f changes where the length is measured from: at the origin of feature space, or, for a kernel that
+    may be positive definite only for coefficients that sum to 0, at a free point. Such a kernel has
+    distances, but ``k(x, x)``, which is 0 for minus a distance, is the length of nothing.
+    """
+    gram, outside, intercepts = batch.origin.problem.gram, batch.shared.outside, batch.ends.intercepts
+    square = gram.diagonal[outside]
+    if gram.positive_semidefinite:
+        length = float(np.sqrt(np.maximum(square, 0.0)).max())
+        return length, length * np.sqrt(np.maximum(gram.diagonal[batch.points], 0.0)), intercepts
+    start = batch.points[:1]
+    square = square + gram.diagonal[start] - 2.0 * gram.block(start, outside)[0]
+    largest = max(float(np.abs(gram.diagonal).max()), -gram.smallest)
+    length = float(np.sqrt(np.maximum(square, 0.0)).max())
+    return length, np.full(len(batch.points), largest), batch.values[:, 0] + intercepts
 
 
 def _side_after(

@@ -26,7 +26,7 @@ from bayes_svm.probability.link import Link
 from bayes_svm.probability.several import class_log_odds, log_probabilities
 from bayes_svm.utils.checks import checked_square, checked_weights
 from bayes_svm.utils.progress import shown
-from bayes_svm.utils.scikit_learn import Interval, StrOptions, fit_context
+from bayes_svm.utils.scikit_learn import Interval, LinkedToItsPage, StrOptions, fit_context
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array
 
@@ -36,7 +36,7 @@ __all__ = ["MultivariateSVC"]
 SMOOTHING = 1.0
 
 
-class MultivariateSVC(ClassifierMixin, BaseEstimator):
+class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     r"""Support vector machine trained for F1, precision at k, break-even point or ROC area.
 
     .. math:: \min_{w, \xi \ge 0} \; \tfrac12 |w|^2 + C \xi, \qquad

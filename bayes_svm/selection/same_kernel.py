@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out.cases import strata, strata_of_groups, what_leaves
 from bayes_svm.leave_one_out.folds import group_numbers
 from bayes_svm.probability.link import LinkData
+from bayes_svm.probability.sigmoid import INSEPARABLE
 from bayes_svm.selection.criteria import CRITERIA, Criterion
 from bayes_svm.selection.trials import (
     Data,
@@ -155,7 +157,10 @@ def _scored(
 ) -> tuple[LinkData, Array | None, float]:
     """Fit the model to what was read; what its links were fitted to, its losses, and its score."""
     model, machine = started.model, started.machine
-    link_data = model._fit_to([readings[0] for readings in columns], started.readers[0])
+    with warnings.catch_warnings():
+        # Some settings of a grid are bad: the search warns if the best one is.
+        warnings.filterwarnings("ignore", re.escape(INSEPARABLE))
+        link_data = model._fit_to([readings[0] for readings in columns], started.readers[0])
     if how.losses is None:
         assert how.score is not None
         return link_data, None, how.score(model, started.X, data.y, data.sample_weight)

@@ -25,12 +25,19 @@ from bayes_svm.selection.trials import Data, Parameters, Trial, last_step
 from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.metaestimators import check_instance, decided
 from bayes_svm.utils.progress import shown
-from bayes_svm.utils.scikit_learn import HasMethods, Interval, StrOptions, fit_context
+from bayes_svm.utils.scikit_learn import HasMethods, Interval, LinkedToItsPage, StrOptions, fit_context
+from bayes_svm.utils.warn import warn
 
 __all__ = ["BayesSVCSearch"]
 
+NOTHING_LEARNT = (
+    "No setting tells the classes apart: the left-out log loss, {told:.3f}, is no less than that of the "
+    "shares of the classes, {shares:.3f}. Check the features' scale, and the values of C and of the kernel's "
+    "parameters."
+)
 
-class BayesSVCSearch(SearchPredictions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+
+class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Choice of C and the kernel's parameters by a criterion that needs no folds.
 
     Every setting is fitted once, on all data, and scored by its exact left-out values, its evidence,
@@ -224,6 +231,11 @@ class BayesSVCSearch(SearchPredictions, ClassifierMixin, MetaEstimatorMixin, Bas
         ValueError
             Unless exactly one of ``param_grid`` and ``param_space`` is given, with at least one setting
             or with valid bounds.
+
+        Warns
+        -----
+        UserWarning
+            If the left-out log loss is no less than that of the classes' shares.
         """
         check_instance(self.estimator)
         last_step(self.estimator)
@@ -303,6 +315,9 @@ class BayesSVCSearch(SearchPredictions, ClassifierMixin, MetaEstimatorMixin, Bas
         self.left_out_proba_ = told
         own = np.clip(told[np.arange(len(numbers)), numbers], LEAST, 1.0)
         self.left_out_log_loss_ = -float(np.average(np.log(own), weights=weight))
+        of_shares = -float(np.exp(self.base_) @ self.base_)
+        if self.left_out_log_loss_ >= of_shares:
+            warn(NOTHING_LEARNT.format(told=self.left_out_log_loss_, shares=of_shares))
         if wrong is None:
             wrong = decided(told, self.class_weight_) != numbers
         self.left_out_error_ = float(np.average(wrong, weights=weight))

@@ -15,7 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
-from bayes_svm.utils.interrupts import unless
+from bayes_svm.utils.interrupts import pause, unless
 from bayes_svm.utils.progress import counted
 from bayes_svm.utils.threads import one_blas_thread
 
@@ -93,7 +93,7 @@ def in_threads(
     """
     workers = _workers.get()
     if workers is None or len(pieces) < 2 or seconds < WORTH:
-        return [function(piece) for piece in pieces]
+        return [function(piece) for piece in _until_given_up(pieces)]
 
     def run(piece: Piece) -> Result:
         with one_blas_thread():
@@ -101,6 +101,13 @@ def in_threads(
             return found
 
     return list(workers.pool.map(run, pieces))
+
+
+def _until_given_up(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """The pieces, none of which is begun in a thread whose run was given up."""
+    for piece in pieces:
+        pause()
+        yield piece
 
 
 def ahead_in_threads(function: Callable[[Piece], Result], pieces: Iterable[Piece]) -> Iterator[Result]:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from threading import Event, Thread, local
 from typing import TypeVar
 
+from bayes_svm.utils.interrupts import pause
+
 __all__ = ["counted", "say", "shown", "step"]
 
 # Runs that end within this many seconds show nothing.
@@ -77,7 +79,10 @@ class step:  # noqa: N801
 
 
 def counted(items: Sequence[Item], name: str) -> Iterator[Item]:
-    """Yield the items, each of which is done when the next one is asked for: a :class:`step`, if several."""
+    """Yield the items, each of which is done when the next one is asked for: a :class:`step`, if several.
+
+    Where the run was given up, no further item is begun.
+    """
     if len(items) == 1:
         yield items[0]
         return
@@ -85,6 +90,7 @@ def counted(items: Sequence[Item], name: str) -> Iterator[Item]:
         for done, item in enumerate(items, 1):
             yield item
             at.advance(done)
+            pause()
 
 
 class _Here(local):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache, wraps
+from importlib.metadata import PackageNotFoundError, metadata
 from inspect import signature
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ __all__ = [
     "FixedParameters",
     "HasMethods",
     "Interval",
+    "LinkedToItsPage",
     "RealNotInt",
     "StrOptions",
     "check_matplotlib_support",
@@ -95,3 +97,33 @@ class FixedParameters:
             {name: value for name, value in given.items() if value is not defaults[name]},
             caller_name=type(self).__name__,
         )
+
+
+@cache
+def _documentation() -> str:
+    """Address of the documentation, as the metadata of the installed package have it; "" if there is none."""
+    try:
+        addresses = metadata("bayes-svm").get_all("Project-URL") or []
+    except PackageNotFoundError:  # a checkout that is not installed
+        return ""
+    return dict(line.split(", ", 1) for line in addresses).get("Documentation", "")
+
+
+class LinkedToItsPage:
+    """Estimators whose HTML links to their page of the documentation, if its address is known.
+
+    scikit-learn asks an estimator for ``_get_doc_link``. For a class of a user that is derived from one of
+    ours, and thus of another module than ``_doc_link_module``, it shows no link.
+    """
+
+    _doc_link_module = "bayes_svm"
+
+    @property
+    def _doc_link_template(self) -> str:
+        return _documentation() + "/reference/generated/bayes_svm.{name}.html"
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        return {"name": type(self).__name__}
+
+    def _get_doc_link(self) -> str:
+        return super()._get_doc_link() if _documentation() else ""  # type: ignore[misc]

@@ -42,6 +42,13 @@ def test_a_kernel_of_a_higher_rank_has_no_factor():
     assert low_rank_start(problem_of(SVC(), X, y)) is None
 
 
+@pytest.mark.parametrize("distance", [1.0, 0.0])
+def test_a_kernel_without_a_diagonal_has_no_start(distance):
+    X, y = noisy(n=N, d=2)
+    K = -distance * np.abs(X[:, None] - X).sum(axis=2)
+    assert low_rank_start(problem_of(SVC(kernel="precomputed"), K, y)) is None
+
+
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("data", [grid, lambda: noisy(n=N, d=4)], ids=["grid", "noisy"])
 def test_start_is_near_the_oracles_optimum_and_at_its_bounds(data, C):

@@ -138,3 +138,12 @@ def test_gram_is_the_kernel_of_a_matrix_with_itself(monkeypatch, name, form, til
     gram = kernel.gram(X)
     np.testing.assert_allclose(gram, kernel(X, X), atol=1e-14)
     np.testing.assert_array_equal(gram, gram.T)
+
+
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf"])
+def test_the_diagonal_of_a_matrix_has_the_same_bits_far_from_the_origin(name):
+    X, _ = noisy(n=250)
+    kernel = Kernel(name, gamma=0.5)
+    gram = kernel.gram(X + 1e8, n_null=1)
+    assert np.diagonal(gram)[:-1].tobytes() == kernel.diagonal(X + 1e8).tobytes()
+    assert gram[-1, -1] == 0.0

@@ -208,3 +208,16 @@ def test_a_few_cases_tell_how_large_the_tableau_should_be(monkeypatch):
     monkeypatch.setattr(path, "ENOUGH", 1.0)
     leave_one_out(svc, X, y)
     assert len(sizes) == 6
+
+
+def test_the_cases_that_tell_the_size_of_the_tableau_leave_both_classes(monkeypatch):
+    X = np.random.default_rng(1).normal(size=(60, 3))
+    y = (np.arange(60) == 59).astype(int)
+    svc = SVC(C=100.0, class_weight="balanced")
+    whole = leave_one_out(svc, X, y)
+    for name, value in (("ALL_ROWS", 0), ("NEAR", 0.01), ("PILOT", 2), ("PILOTS_SHARE", 1.0)):
+        monkeypatch.setattr(path, name, value)
+    # The last case that moves, which is always among them, leaves one class only.
+    found = leave_one_out(svc, X, y)
+    assert found.status[-1] == whole.status[-1] == "one-class"
+    np.testing.assert_allclose(found.decision_values, whole.decision_values, atol=1e-8)

@@ -39,6 +39,21 @@ def test_copies_that_stay_outside_the_tableau_satisfy_their_conditions(monkeypat
     assert np.mean(unique) > 0.8
 
 
+@pytest.mark.parametrize("seed", [0, 4])
+def test_points_outside_are_checked_for_a_kernel_whose_diagonal_is_no_length(seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(320, 2))
+    y = (X[:, 0] + 0.4 * random.normal(size=320) > 0).astype(int)
+    # Minus a distance is positive definite only for coefficients that sum to 0, and k(x, x) = 0.
+    K = -np.abs(X[:, None] - X).sum(axis=2)
+    svc = SVC(kernel="precomputed")
+    anew = leave_one_out(svc, K, y, method="retrain")
+    found = leave_one_out(svc, K, y)
+    assert set(found.status) <= {"unchanged", "path", "re-trained"}
+    np.testing.assert_allclose(found.decision_values, anew.decision_values, atol=1e-8)
+    assert leave_one_out(svc, K, y, sign_only=True).error == anew.error
+
+
 def test_a_path_that_ends_wrong_is_never_believed(monkeypatch):
     X, y = noisy(n=50)
     svc = SVC(C=10.0, gamma=0.5)

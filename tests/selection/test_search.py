@@ -191,3 +191,22 @@ def test_a_second_fit_forgets_the_first():
     search.set_params(combine="best", refit=False).fit(X, y)
     assert not hasattr(search, "left_out_log_loss_")
     assert not hasattr(search, "estimators_")
+
+
+@pytest.mark.parametrize("combine", ["best", "stack"])
+def test_labels_that_are_noise_are_told_once(combine):
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.tile([0, 1], 30)
+    grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}
+    with pytest.warns(UserWarning, match="No setting tells the classes apart") as caught:
+        search = BayesSVCSearch(BayesSVC(), grid, combine=combine).fit(X, y)
+    assert [one.filename for one in caught] == [__file__]
+    assert search.left_out_log_loss_ >= np.log(2.0)
+
+
+def test_a_bad_setting_beside_a_good_one_is_no_warning():
+    rng = np.random.default_rng(1)
+    y = np.tile([0, 1], 20)
+    X = np.column_stack([3.0 * y + rng.normal(size=40), rng.normal(size=40)])
+    with pytest.warns(UserWarning, match="do not separate the classes"):
+        BayesSVC(gamma=1e6).fit(X, y)
+    BayesSVCSearch(BayesSVC(), {"gamma": [0.1, 1e6]}).fit(X, y)

@@ -95,6 +95,7 @@ class Steep(LinearRegression):
         return super().fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:No setting tells the classes apart")  # a calibrator is for more rows
 @pytest.mark.parametrize("link", [IsotonicRegression(out_of_bounds="clip"), Steep()])
 def test_a_calibrator_is_told_without_the_fold_too(link):
     X, y = noisy(n=60)
@@ -217,6 +218,7 @@ def test_with_class_weights_in_the_grid_each_fold_is_decided_by_its_own():
     assert search.left_out_error_ == pytest.approx(told / 40)
 
 
+@pytest.mark.filterwarnings("ignore:No setting tells the classes apart")  # some are clipped to 0
 def test_the_log_loss_told_has_the_bound_of_the_criterion():
     random = np.random.default_rng(4)
     y = np.arange(30) % 3

@@ -8,6 +8,7 @@ from sklearn.datasets import make_classification
 
 from bayes_svm import BayesSVC, BayesSVCSearch
 from bayes_svm.utils.parallel import ahead_in_threads, in_threads, run_each, working_threads
+from bayes_svm.utils.progress import counted
 
 
 def name_of_thread(_):
@@ -74,6 +75,29 @@ def test_what_has_not_begun_is_not_begun_after_an_error():
     with pytest.raises(ValueError, match="0"), working_threads(2):
         in_threads(fails, range(200))
     assert len(begun) < 200
+
+
+@pytest.mark.parametrize("loop", ["counted", "in pieces"])
+def test_a_loop_in_a_thread_ends_soon_after_an_error(loop):
+    begun = []
+
+    def one(item):
+        begun.append(item)
+        time.sleep(0.001)
+
+    def work(piece):
+        if piece == 0:
+            time.sleep(0.05)
+            raise ValueError("zero")
+        if loop == "in pieces":
+            in_threads(one, range(5000))
+        else:
+            for item in counted(range(5000), "items"):
+                one(item)
+
+    with pytest.raises(ValueError, match="zero"), working_threads(2):
+        in_threads(work, range(2))
+    assert 0 < len(begun) < 2500
 
 
 def test_without_threads_a_piece_is_made_when_the_one_before_is_done():

@@ -2,12 +2,13 @@
 
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
+from _repository import path_of
+
 # At the end: the package itself is the installed one.
-sys.path.append(str(Path(__file__).parents[2]))
+sys.path.append(str(path_of("validation").parent))
 
 from validation import pages
 

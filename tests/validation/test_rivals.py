@@ -1,17 +1,17 @@
 """What the comparison with other packages computes for itself."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
+from _repository import path_of
 from bayes_svm import BayesSVC, leave_one_out
 
 # At the end: the package itself is the installed one.
-sys.path.append(str(Path(__file__).parents[2]))
+sys.path.append(str(path_of("validation").parent))
 
 from validation.speed import _rival_machines as machines
 from validation.speed import rivals
