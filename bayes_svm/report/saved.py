@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.deployment import TRUSTED_TYPES
 
@@ -186,11 +187,33 @@ def load_model(path: str | Path) -> tuple[SavedModel, list[str]]:
         raise InputError(f"{name!r} is no model: {one_line(err)}; make one with bayes-svm fit") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{name!r} is no model of a table; make one with bayes-svm fit ... --save {name}")
-    _check_version(content, name)
+    try:
+        _check_version(content, name)
+        return _model_of(content), notes
+    except InputError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as err:
+        # Somebody has written another thing into the file.
+        raise InputError(
+            f"{name!r} is a damaged model: {one_line(err)}; make one with bayes-svm fit"
+        ) from None
+
+
+def _model_of(content: dict[str, Any]) -> SavedModel:
+    """The model with this content; an error of some kind if it is none."""
     fields = {key: content[key] for key in SavedModel.__dataclass_fields__}
     fields["columns"] = tuple(Seen(**{**one, "values": tuple(one["values"])}) for one in content["columns"])
     fields["ignored"] = tuple(content["ignored"])
-    return SavedModel(**fields), notes
+    found = SavedModel(**fields)
+    check_is_fitted(found.transformer)
+    check_is_fitted(found.machine)
+    promise = found.promise
+    numbers = [found.threshold, *([promise["threshold"], promise["max_risk"]] if promise else [])]
+    if not all(one is None or isinstance(one, float) for one in numbers):
+        raise TypeError("its thresholds are no numbers")
+    if found.positive is not None and found.positive not in found.estimator.classes_.tolist():
+        raise ValueError("its positive class is none of its classes")
+    return found
 
 
 def _check_size(raw: bytes, name: str) -> None:
