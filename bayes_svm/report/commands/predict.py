@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,9 @@ def read_both(arguments: argparse.Namespace) -> tuple[Any, Any, list[str]]:
 
     model, notes = load_model(arguments.model)
     ignored = (*model.ignored, model.target)
-    rows = read_new_rows(arguments.data, model.columns, ignored, options_of(arguments))
+    options = options_of(arguments)
+    options = replace(options, missing=(*model.missing, *options.missing))
+    rows = read_new_rows(arguments.data, model.columns, ignored, options)
     return model, rows, [*notes, *rows.notes]
 
 
