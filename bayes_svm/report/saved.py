@@ -262,5 +262,8 @@ def _threshold(fitted: FittedTable, y: np.ndarray) -> float | None:
     found = decision_for(aims, label, y == positive, fitted.left_out_proba[:, positive])
     assert found is not None  # a threshold was asked for
     if found.reason is not None:
-        raise InputError(f"no threshold for {found.aim}: {found.reason}")
+        raise InputError(
+            f"no model is saved, as there is no threshold for {found.aim}: {found.reason}; ask for another, or "
+            "for none"
+        )
     return found.threshold
