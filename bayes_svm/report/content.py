@@ -17,6 +17,7 @@ from bayes_svm.utils.progress import step
 
 from . import measures, neighbours
 from .aims import check_aims, decision_for, rejection_for
+from .errors import InputError
 from .importance import MOST_ROWS, Importance, Shuffled, importance_of
 from .members import members_of, mixture_of, model_record
 from .model import FittedTable
@@ -179,7 +180,13 @@ def _source(table: Table, notes: list[str]) -> Source:
 def _made() -> Made:
     """The day, or that of SOURCE_DATE_EPOCH, and the versions."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH")
-    now = datetime.now(UTC) if seconds is None else datetime.fromtimestamp(int(seconds), UTC)
+    try:
+        now = datetime.now(UTC) if seconds is None else datetime.fromtimestamp(int(seconds), UTC)
+    except (OverflowError, ValueError):
+        raise InputError(
+            f"the variable SOURCE_DATE_EPOCH of the environment is {seconds!r}: give seconds since 1970, or "
+            "remove it"
+        ) from None
     versions = {"Python": platform.python_version()}
     for name in PACKAGES:
         try:

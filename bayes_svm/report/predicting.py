@@ -143,15 +143,22 @@ def explained_row(model: SavedModel, rows: NewRows, k: int) -> Any:
     Explanation
         Of the one machine, or of the machine of largest weight; its training rows have their identifiers.
     """
-    found = model.machine.explain(_features(model, rows, np.array([k])))
+    X = _features(model, rows, np.array([k]))
+    found = model.machine.explain(X)
+    probability = np.asarray(model.estimator.predict_proba(X))
+    number = int(_predicted(model, probability)[0])
+    label = np.asarray(model.estimator.classes_)[number]
     notes = [model.approximate]
+    if model.threshold is not None:
+        notes.insert(
+            0, f"bayes-svm predict says {label}: it says {model.positive} from {model.threshold:.3g} on"
+        )
     if model.machine is not model.estimator:
         weights = model.estimator.weights_
-        whole = float(model.estimator.predict_proba(_features(model, rows, np.array([k])))[0].max())
         notes.insert(
             0,
-            f"this is the heaviest of {len(weights)} machines, with weight {weights.max():.2f}; the largest "
-            f"probability of the mixture is {whole:.3f}",
+            f"this is the heaviest of {len(weights)} machines, with weight {weights.max():.2f}; together "
+            f"they give {label} a probability of {probability[0, number]:.3f}",
         )
     named = {
         part: tuple(replace(one, row=model.identifiers[one.row].item()) for one in getattr(found, part))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.deployment import TRUSTED_TYPES
 
@@ -50,6 +51,8 @@ class SavedModel:
         The columns that it needs.
     ignored : tuple of str
         Columns of the training table that it does not need.
+    missing : tuple of str
+        Texts that stood for missing values in the training table, as the user said.
     identifiers : ndarray of shape (n,)
         Identifiers of the training rows.
     target : str
@@ -72,6 +75,7 @@ class SavedModel:
     estimator: Any
     columns: tuple[Seen, ...]
     ignored: tuple[str, ...]
+    missing: tuple[str, ...]
     identifiers: np.ndarray
     target: str
     positive: Any
@@ -120,6 +124,7 @@ def model_bytes(fitted: FittedTable) -> bytes:
         "estimator": fitted.estimator,
         "columns": [asdict(one) for one in _seen(fitted)],
         "ignored": [one.name for one in table.columns if one.kind == "left out"],
+        "missing": list(table.missing),
         "identifiers": np.arange(1, len(y) + 1) if table.identifiers is None else table.identifiers,
         "target": table.target,
         "positive": None if fitted.positive is None else fitted.classes[fitted.positive].item(),
@@ -187,11 +192,36 @@ def load_model(path: str | Path) -> tuple[SavedModel, list[str]]:
         raise InputError(f"{name!r} is no model: {one_line(err)}; make one with bayes-svm fit") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{name!r} is no model of a table; make one with bayes-svm fit ... --save {name}")
-    _check_version(content, name)
+    try:
+        _check_version(content, name)
+        return _model_of(content), notes
+    except InputError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as err:
+        # Somebody has written another thing into the file.
+        raise InputError(
+            f"{name!r} is a damaged model: {one_line(err)}; make one with bayes-svm fit"
+        ) from None
+
+
+def _model_of(content: dict[str, Any]) -> SavedModel:
+    """The model with this content; an error of some kind if it is none."""
     fields = {key: content[key] for key in SavedModel.__dataclass_fields__}
-    fields["columns"] = tuple(Seen(**one) for one in content["columns"])
-    fields["ignored"] = tuple(content["ignored"])
-    return SavedModel(**fields), notes
+    fields["columns"] = tuple(
+        Seen(**{**one, "values": tuple(one["values"]), "missing": tuple(one["missing"])})
+        for one in content["columns"]
+    )
+    fields["ignored"], fields["missing"] = tuple(content["ignored"]), tuple(content["missing"])
+    found = SavedModel(**fields)
+    check_is_fitted(found.transformer)
+    check_is_fitted(found.machine)
+    promise = found.promise
+    numbers = [found.threshold, *([promise["threshold"], promise["max_risk"]] if promise else [])]
+    if not all(one is None or isinstance(one, float) for one in numbers):
+        raise TypeError("its thresholds are no numbers")
+    if found.positive is not None and found.positive not in found.estimator.classes_.tolist():
+        raise ValueError("its positive class is none of its classes")
+    return found
 
 
 def _check_size(raw: bytes, name: str) -> None:
@@ -238,5 +268,8 @@ def _threshold(fitted: FittedTable, y: np.ndarray) -> float | None:
     found = decision_for(aims, label, y == positive, fitted.left_out_proba[:, positive])
     assert found is not None  # a threshold was asked for
     if found.reason is not None:
-        raise InputError(f"no threshold for {found.aim}: {found.reason}")
+        raise InputError(
+            f"no model is saved, as there is no threshold for {found.aim}: {found.reason}; ask for another, or "
+            "for none"
+        )
     return found.threshold

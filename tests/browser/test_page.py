@@ -175,6 +175,20 @@ def test_nothing_scrolls_sideways(browser, page, width):
     assert browser.run("return document.documentElement.scrollWidth") <= width
 
 
+def test_large_errors_do_not_run_into_each_other_on_a_phone(browser, three):
+    browser.open(three[0], width=390)
+    wide = """return [...document.querySelectorAll(".even-columns b")].map((one) => {
+        one.textContent = "100.0\\u00a0%";
+        return one.scrollWidth - one.clientWidth;
+    })"""
+    found = browser.run(wide)
+    assert len(found) >= 3
+    assert max(found) <= 0
+    heading = "return document.querySelector('.even-columns tbody th').getClientRects()[0].height"
+    # Four words, each on a line of its own at most: none is broken.
+    assert browser.run(heading) <= 90
+
+
 def findings(browser, axe):
     """What axe-core finds serious or critical, with the first place."""
     browser.run(axe + "; window.axe = axe")

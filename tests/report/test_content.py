@@ -107,3 +107,7 @@ def test_the_day_can_be_fixed(report, monkeypatch):
     result = report()
     assert result.made.date == "1970-01-01"
     assert set(result.made.versions) == {"Python", "bayes-svm", "numpy", "scipy", "scikit-learn", "pandas"}
+    for wrong in ("today", "9" * 30):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", wrong)
+        with pytest.raises(InputError, match="give seconds since 1970"):
+            report()

@@ -79,6 +79,25 @@ def test_other_major_versions_are_refused(tmp_path, change):
     refused(content, tmp_path, r"was made by bayes-svm \d.*, and this is .*: fit the table again")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"about": {"versions": {}}},
+        {"columns": 5},
+        {"columns": [{"name": "size"}]},
+        {"transformer": None},
+        {"estimator": DecisionTreeClassifier()},
+        {"positive": "c"},
+        {"threshold": "high"},
+        {"promise": {"threshold": 0.5}},
+    ],
+)
+def test_a_model_that_somebody_has_changed_is_refused(tmp_path, change):
+    content = sio.loads(model_bytes(fit(quick=True)), trusted=saved.TRUSTED)
+    content.update(change)
+    refused(content, tmp_path, "is a damaged model: .*; make one with bayes-svm fit")
+
+
 def test_another_version_of_scikit_learn_is_a_note(tmp_path, monkeypatch):
     path = tmp_path / "m.skops"
     with monkeypatch.context() as patched:
@@ -103,5 +122,5 @@ def test_a_threshold_that_nothing_reaches_is_refused():
 
     random = np.random.default_rng(1)
     noise = Table("n.csv", "y", pd.DataFrame({"x": random.normal(size=60)}), np.array(["a", "b"] * 30))
-    with pytest.raises(InputError, match=r"no threshold for precision of at least 99.9 %"):
+    with pytest.raises(InputError, match=r"there is no threshold for precision .*; ask for another"):
         model_bytes(fit_table(noise, Settings(quick=True, aims=Aims(precision=0.999))))

@@ -188,9 +188,10 @@ def share(text: str) -> float:
 
 def costs(text: str) -> tuple[float, float]:
     """Parse "fp=1,fn=5" as (1.0, 5.0)."""
-    parts = dict(part.partition("=")[::2] for part in text.split(","))
-    if set(parts) != {"fp", "fn"}:
+    pairs = [part.partition("=")[::2] for part in text.split(",")]
+    if sorted(name for name, _ in pairs) != ["fn", "fp"]:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form fp=NUMBER,fn=NUMBER")
+    parts = dict(pairs)
     return positive(parts["fp"]), positive(parts["fn"])
 
 

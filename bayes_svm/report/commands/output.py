@@ -13,7 +13,9 @@ from bayes_svm.report.errors import InputError
 __all__ = ["check_output", "installed_version", "say", "write_file"]
 
 
-def check_output(output: Path, source: str | None, option: str = "--output") -> None:
+def check_output(
+    output: Path, source: str | None, option: str = "--output", what: str = "the data itself"
+) -> None:
     """Raise InputError if a file cannot be written, or is the input itself.
 
     Parameters
@@ -24,6 +26,8 @@ def check_output(output: Path, source: str | None, option: str = "--output") -> 
         The file that is read, if any.
     option : str
         The option that names the output.
+    what : str
+        What the file that is read is, for the message.
     """
     folder = output.parent
     try:
@@ -34,13 +38,15 @@ def check_output(output: Path, source: str | None, option: str = "--output") -> 
         if output.is_dir():
             raise InputError(f"{str(output)!r} is a directory; give {option} a file name")
         writable = os.access(output if output.exists() else folder, os.W_OK)
+    except InputError:
+        raise
     except (OSError, ValueError) as err:
         # For instance, the name may be too long, or contain a null character.
         raise _not_written(output, err, option) from None
     if not writable:
         raise _not_written(output, PermissionError(errno.EACCES, "permission denied"), option)
     if source is not None and _same_file(output, source):
-        raise InputError(f"{option} {str(output)!r} is the data itself; choose another name")
+        raise InputError(f"{option} {str(output)!r} is {what}; choose another name")
 
 
 def write_file(output: Path, content: bytes, option: str = "--output") -> None:

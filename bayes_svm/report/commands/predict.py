@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,9 @@ def read_both(arguments: argparse.Namespace) -> tuple[Any, Any, list[str]]:
 
     model, notes = load_model(arguments.model)
     ignored = (*model.ignored, model.target)
-    rows = read_new_rows(arguments.data, model.columns, ignored, options_of(arguments))
+    options = options_of(arguments)
+    options = replace(options, missing=(*model.missing, *options.missing))
+    rows = read_new_rows(arguments.data, model.columns, ignored, options)
     return model, rows, [*notes, *rows.notes]
 
 
@@ -70,6 +73,7 @@ def _run(arguments: argparse.Namespace) -> int:
     output = None if arguments.output is None else Path(arguments.output)
     if output is not None:
         check_output(output, arguments.data)
+        check_output(output, arguments.model, what="the model itself")
     model, rows, notes = read_both(arguments)
     from bayes_svm.report.predicting import ASK, predicted_columns
 

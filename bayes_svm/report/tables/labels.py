@@ -11,7 +11,7 @@ from bayes_svm.report.errors import InputError
 
 from .findings import Finding
 from .names import listed, short
-from .numerals import possible_decimals
+from .numerals import LIMIT, possible_decimals
 from .values import MARKERS, merged_spellings
 
 if TYPE_CHECKING:
@@ -125,8 +125,11 @@ def _as_numbers(texts: list[str], target: str) -> np.ndarray:
     whole = {text: WHOLE.fullmatch(text) for text in set(texts)}
     if all(whole.values()):
         return np.array([int(whole[text][1]) for text in texts])  # type: ignore[index]
+    # "<50" and ">=50" are classes.
     numbers = [
-        text for text in whole if possible_decimals([text]) or text.lower().strip("+-") in ("inf", "nan")
+        text
+        for text in whole
+        if (possible_decimals([text]) and not LIMIT.match(text)) or text.lower().strip("+-") in ("inf", "nan")
     ]
     if len(numbers) == len(whole) and not all(text.isdigit() for text in whole):
         raise InputError(f"the target {short(target)} is continuous; choose a --target column with classes")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["leak_of", "worth_knowing"]
 
-# Words that name an identifier as the first or last word of a name, and those that do so alone.
+# Words that name an identifier as the first or last word of a name, and those that may do so alone.
 ID_WORDS = frozenset({"id", "ids", "identifier", "uuid", "guid", "mrn", "barcode", "accession", "rowid"})
 ID_NAMES = frozenset({"index", "row", "rows", "rownames", "no", "nr", "number", "key"})
 SUBJECT_WORDS = frozenset(
@@ -60,7 +60,7 @@ def leak_of(values: np.ndarray, name: str, y: Indices) -> str | None:
         return "row numbers"
     if text and n_distinct == n:
         return "all texts"
-    if (text or whole) and _named_like_an_id(name):
+    if (text or whole) and (_named_like_an_id(name) or (_may_name_an_id(name) and _has_many(codes[there]))):
         return "identifier"
     if not text and there.all() and n_distinct > len(values) / 2 and _sorted(y) and _monotone(values):
         return "sorted"
@@ -95,8 +95,7 @@ def worth_knowing(values: np.ndarray, name: str, y: Indices, left_out: bool) -> 
         return []
     if not left_out and not text and n_distinct == len(values):
         found.append(Finding(name, "distinct"))
-    sizes = np.bincount(codes[there])
-    like_subjects = n_distinct * REPEATS <= n and sizes.max() <= max(2, LARGEST_SHARE * n)
+    like_subjects = n_distinct * REPEATS <= n and _has_many(codes[there])
     if like_subjects and (_named_like_a_subject(name) or (text and n_distinct > MANY_TEXTS)):
         found.append(Finding(name, "repeats"))
     elif not left_out and text and n_distinct > MANY_TEXTS:
@@ -135,13 +134,22 @@ def _words(name: str) -> list[str]:
 
 def _named_like_an_id(name: str) -> bool:
     words = _words(name)
-    if len(words) == 1 and words[0] in ID_NAMES | SUBJECT_WORDS:
-        return True
     return bool(words) and bool(ID_WORDS & {words[0], words[-1]} or words[0] == "unnamed")
 
 
+def _may_name_an_id(name: str) -> bool:
+    """Whether it depends on the values: "student" may hold a name, or yes and no."""
+    words = _words(name)
+    return len(words) == 1 and words[0] in ID_NAMES | SUBJECT_WORDS
+
+
+def _has_many(codes: Indices) -> bool:
+    """Whether no value is that of many rows, as names of subjects have it."""
+    return bool(np.bincount(codes).max() <= max(2, LARGEST_SHARE * len(codes)))
+
+
 def _named_like_a_subject(name: str) -> bool:
-    return _named_like_an_id(name) or bool(SUBJECT_WORDS & set(_words(name)))
+    return _named_like_an_id(name) or _may_name_an_id(name) or bool(SUBJECT_WORDS & set(_words(name)))
 
 
 def _sorted(y: Indices) -> bool:

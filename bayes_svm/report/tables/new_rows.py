@@ -123,7 +123,9 @@ def read_new_rows(
     needs("pandas")
     source = read_source(path)
     names = [one.name for one in columns]
-    frame, notes = parsed(source, names, [] if options.id is None else [options.id], options)
+    # A code such as "01" is no number.
+    as_text = [one.name for one in columns if one.kind == "text"]
+    frame, notes = parsed(source, names, as_text if options.id is None else [*as_text, options.id], options)
     if options.id is not None and options.id not in frame.columns:
         raise unknown_column(options.id, list(frame.columns), "--id", source.name)
     lacking = [name for name in names if name not in frame.columns]

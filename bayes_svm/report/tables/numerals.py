@@ -10,7 +10,7 @@ from bayes_svm.report.errors import InputError
 
 from .names import short
 
-__all__ = ["PLAIN", "Numerals", "numerals_of", "only_in_thousands", "possible_decimals"]
+__all__ = ["LIMIT", "PLAIN", "Numerals", "numerals_of", "only_in_thousands", "possible_decimals"]
 
 EXPONENT = r"(?:[eE][+-]?\d+)?"
 SPACES = "[ \u00a0\u2009\u202f']"

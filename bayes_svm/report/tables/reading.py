@@ -115,6 +115,7 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
         positive=positive_of(options.positive, labels, target),
         fingerprint=source.fingerprint,
         columns=tuple(columns),
+        missing=options.missing,
     )
 
 

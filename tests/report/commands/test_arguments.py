@@ -24,6 +24,7 @@ def test_values():
         (share, "1", "is not between 0 and 1"),
         (costs, "fp=1", "is not of the form fp=NUMBER,fn=NUMBER"),
         (costs, "fp=1,fn=-1", "is not a number above 0"),
+        (costs, "fp=1,fn=2,fp=3", "is not of the form fp=NUMBER,fn=NUMBER"),
         (gamma, "wide", "is not a number"),
         (class_weight, "yes", "is neither balanced nor of the form"),
         (class_weight, "yes=5,no", "is neither balanced nor of the form"),

@@ -30,7 +30,20 @@ def test_of_a_mixture_the_heaviest_machine(table, capsys):
     assert main(["fit", "data.csv", "--target", "kind", "--save", "m.skops"]) == 0
     capsys.readouterr()
     out, _ = explained(capsys, 2)
-    assert re.search(r"this is the heaviest of \d machines, with weight 0\.\d\d", out)
+    assert re.search(
+        r"this is the heaviest of \d machines, with weight 0\.\d\d; together they give ill a ", out
+    )
+
+
+def test_a_threshold_may_choose_another_class(model, capsys, here):
+    model("--cost", "fp=1,fn=30")
+    with open("new.csv", "a") as file:
+        file.write("n6,0.3,0,red\n")
+    assert main(["predict", "new.csv", "--model", "m.skops"]) == 0
+    assert capsys.readouterr().out.splitlines()[6].startswith("6,ill,0.")
+    out, _ = explained(capsys, 6)
+    assert out.splitlines()[1].startswith("Explanation: fit with probability 0.")
+    assert re.search(r"note: bayes-svm predict says ill: it says ill from 0\.\d+ on; approximate", out)
 
 
 def test_what_is_strange_is_said(model, capsys):

@@ -105,6 +105,12 @@ def test_missing_values_are_filled_in_as_in_training(model, capsys):
     assert (rows[2]["answer"] != "ask a person", rows[2]["reason"]) == (True, "")
 
 
+def test_marks_of_missing_values_are_part_of_the_model(model, capsys, here):
+    model("--missing", "-1")
+    rows, _ = predicted(capsys)
+    assert (rows[0]["predicted"], rows[0]["reason"]) == ("", "missing value in column size")
+
+
 def test_texts_that_a_spreadsheet_would_run(table, capsys, here):
     table(names=("=1+1", "@ill", "-3"))
     assert main(["fit", "data.csv", "--target", "kind", "--save", "m.skops", "--quick"]) == 0
@@ -137,6 +143,7 @@ def test_a_file_is_written_whole(model, capsys, here):
         (["no.csv", "--model", "m.skops"], "no such file: 'no.csv'"),
         (["m.skops", "--model", "m.skops"], "'m.skops' is a zip archive and no workbook"),
         (["new.csv", "--model", "m.skops", "--output", "new.csv"], "is the data itself"),
+        (["new.csv", "--model", "m.skops", "--output", "m.skops"], "is the model itself"),
         (["new.csv", "--model", "m.skops", "--sep", ";"], "lacks columns that the model needs"),
     ],
 )

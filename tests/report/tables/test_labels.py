@@ -22,6 +22,7 @@ def labels(values, **options):
         (["01", "02", "01", "02"], ["01", "02", "01", "02"]),
         (["True", "False", "True", "False"], ["True", "False", "True", "False"]),
         (["a", "b ", " a", "b"], ["a", "b", "a", "b"]),
+        (["<50", ">= 50", "<50", ">= 50"], ["<50", ">= 50", "<50", ">= 50"]),
     ],
 )
 def test_numbers_and_texts(texts, found):

@@ -35,6 +35,10 @@ def texts(values):
         (np.repeat(np.arange(N // 2), 2) + 0.0, "PatientID", HALVES, "identifier"),
         (np.repeat(np.arange(N // 2), 2) + 0.0, "Unnamed: 0", MIXED, "identifier"),
         (RANDOM.normal(size=N), "id", MIXED, None),
+        (np.repeat(np.arange(N // 4), 4) + 0.0, "student", MIXED, "identifier"),
+        # Names that identifiers have, of columns that are none.
+        (texts(np.where(RANDOM.random(N) < 0.5, "yes", "no")), "student", MIXED, None),
+        (RANDOM.integers(2, 9, size=N) + 0.0, "Number", MIXED, None),
         # Counts of genes are whole numbers that are all different.
         (RANDOM.permutation(1000)[:N] + 0.0, "BRCA1", MIXED, None),
         (RANDOM.permutation(1000)[:N] + 0.0, "fatty acid", MIXED, None),

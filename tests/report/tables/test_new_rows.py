@@ -66,6 +66,14 @@ def test_what_is_strange_is_told_row_by_row(write):
     np.testing.assert_array_equal(found.frame["size"], [5.0, 11.0, 99.0, np.nan, 5.0, np.nan, 5.0])
 
 
+def test_codes_of_digits_stay_as_they_are_written(write):
+    columns = (Seen("code", "text", values=("01", "02", "A1", "True")),)
+    found = read_new_rows(write("code\n01\n02\n"), columns, (), Options())
+    assert (found.frame["code"].tolist(), found.remarks) == (["01", "02"], [[], []])
+    # pandas reads this column as truth values.
+    assert read_new_rows(write("code\ntrue\ntrue\n"), columns, (), Options()).frame["code"][0] == "True"
+
+
 def test_a_comma_that_may_mean_either_is_asked_for(write):
     text = "colour;size;seen\nred;1,234;01.06.2020\n"
     with pytest.raises(InputError, match="say what the comma means"):
