@@ -269,7 +269,7 @@ def _threshold(fitted: FittedTable, y: np.ndarray) -> float | None:
     assert found is not None  # a threshold was asked for
     if found.reason is not None:
         raise InputError(
-            f"no model is saved, as there is no threshold for {found.aim}: {found.reason}; ask for another, or "
-            "for none"
+            f"no model is saved, as there is no threshold for {found.aim}: {found.reason}; ask for another, "
+            "or for none"
         )
     return found.threshold
