@@ -85,11 +85,6 @@ def test_the_recipe_renders_on_every_platform(platform):
         assert f"gcc_{platform}" in found["requirements"]["build"]
 
 
-def test_the_citation_is_valid():
-    cffconvert = pytest.importorskip("cffconvert", reason="cffconvert is not installed")
-    cffconvert.Citation(text_of("CITATION.cff")).validate()
-
-
 def test_the_citation_names_the_papers_and_no_address_that_is_not_known():
     found = citation()
     assert sorted(reference["year"] for reference in found["references"]) == [1999, 2000, 2002, 2005, 2008]
