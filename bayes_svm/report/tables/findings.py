@@ -50,6 +50,10 @@ TOPICS = {
     # Columns kept.
     "distinct": ("kept, although all its whole numbers are different", DROP),
     "tells class": ("kept, although each of its values is in one class only", DROP),
+    "unit": (
+        "kept as text: numbers with a unit, as in {example}, are as different from each other as names",
+        "write the numbers alone in the file",
+    ),
     "many texts": ("kept as text with more than 50 different values", DROP),
     "repeats": ("its values repeat like those of a subject", "--groups {name} leaves each out whole"),
 }  # fmt: skip

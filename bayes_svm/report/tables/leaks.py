@@ -26,6 +26,9 @@ WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 REPEATS, LARGEST_SHARE = 1.5, 0.1
 # A text column with more distinct values than this is more often an identifier than a category.
 MANY_TEXTS = 50
+# A number with one unit before or after it, and how many different ones a column has at least.
+WITH_UNIT = re.compile(r"([^\d\s.,+-]{0,3} ?)[+-]?\d[\d.,]*( ?[^\d]{0,8})")
+MEASURED = 5
 
 
 def leak_of(values: np.ndarray, name: str, y: Indices) -> str | None:
@@ -100,11 +103,20 @@ def worth_knowing(values: np.ndarray, name: str, y: Indices, left_out: bool) -> 
         found.append(Finding(name, "repeats"))
     elif not left_out and text and n_distinct > MANY_TEXTS:
         found.append(Finding(name, "many texts"))
+    if not left_out and text and _have_one_unit(set(values[there])):
+        found.append(Finding(name, "unit", n, str(values[there][0])))
     pairs = len(np.unique(np.column_stack([codes[there], y[there]]), axis=0))
     several = len(np.unique(y)) < n_distinct <= n / 3
     if not left_out and several and pairs == n_distinct:
         found.append(Finding(name, "tells class"))
     return found
+
+
+def _have_one_unit(texts: set[str]) -> bool:
+    """Whether texts are different numbers with the same unit, such as "45y" and "7y"."""
+    found = [WITH_UNIT.fullmatch(text) for text in texts]
+    units = {match.groups() if match else None for match in found}
+    return len(texts) >= MEASURED and len(units) == 1 and units.isdisjoint({None, ("", "")})
 
 
 def _whole(values: np.ndarray) -> bool:

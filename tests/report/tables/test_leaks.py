@@ -53,6 +53,20 @@ def topics(values, name, y, left_out=False):
     return [one.topic for one in worth_knowing(values, name, y, left_out)]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"), [("", "y", True), ("\u20ac", "", True), ("", " mg/l", True), ("", "", False)]
+)
+def test_numbers_with_a_unit_are_named(before, after, told):
+    ages = [f"{before}{number}{after}" for number in RANDOM.integers(20, 30, size=N)]
+    found = [one for one in worth_knowing(texts(ages), "age", MIXED, False) if one.topic == "unit"]
+    assert [one.example for one in found] == ([ages[0]] if told else [])
+
+
+def test_texts_of_several_units_are_not_taken_for_numbers():
+    mixed = texts(np.char.add(np.tile([*"34567"], 8), np.repeat(["y", "m"], 20)))
+    assert topics(mixed, "age", MIXED) == []
+
+
 def test_what_is_named():
     assert topics(RANDOM.permutation(1000)[:N] + 0.0, "BRCA1", MIXED) == ["distinct"]
     assert topics(RANDOM.normal(size=N), "x", MIXED) == []
