@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from .errors import InputError
+from .text import one_line
 
 __all__ = ["needs"]
 
@@ -28,7 +29,7 @@ def needs(module: str, extra: str = "bayes-svm[report]") -> Any:
     Raises
     ------
     InputError
-        If it is not installed; the message says how to install it.
+        If it is not installed, or does not go with what is installed; the message says what to do.
     """
     try:
         return importlib.import_module(module)
@@ -36,3 +37,5 @@ def needs(module: str, extra: str = "bayes-svm[report]") -> Any:
         if err.name != module:
             raise
         raise InputError(f"this command needs {module}: run pip install '{extra}'") from None
+    except ImportError as err:
+        raise InputError(f"this command needs {module}, which cannot be loaded: {one_line(err)}") from None

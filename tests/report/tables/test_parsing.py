@@ -1,5 +1,6 @@
 """Files of other kinds than CSV."""
 
+import importlib
 import sys
 import zipfile
 
@@ -35,7 +36,8 @@ def test_workbooks(tmp_path):
 
 
 def test_parquet(tmp_path):
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    # A pyarrow that is too new for the installed NumPy is there, and cannot be imported.
+    pytest.importorskip("pyarrow", reason="pyarrow cannot be imported", exc_type=ImportError)
     FRAME.to_parquet(tmp_path / "rows.parquet")
     check(tmp_path / "rows.parquet", "The file is in parquet format.")
 
@@ -59,6 +61,21 @@ def test_what_is_not_installed_is_named(tmp_path, write, monkeypatch, raw, missi
         read_table(path, "y")
 
 
+def test_what_cannot_be_loaded_is_refused(write, monkeypatch):
+    load = importlib.import_module
+
+    def too_new(name):
+        if name.startswith("pyarrow"):
+            raise ImportError("pyarrow requires\nanother NumPy")
+        return load(name)
+
+    monkeypatch.setattr(importlib, "import_module", too_new)
+    with pytest.raises(
+        InputError, match=r"needs pyarrow.*, which cannot be loaded: pyarrow requires another"
+    ):
+        read_table(write(b"PAR1"), "y")
+
+
 def test_archives_that_are_no_workbooks(write):
     with pytest.raises(InputError, match="is a damaged zip archive"):
         read_table(write(b"PK\x03\x04 and no more"), "y")
@@ -72,7 +89,8 @@ def test_damaged_files(tmp_path, write):
     pytest.importorskip("openpyxl", reason="openpyxl is not installed")
     with pytest.raises(InputError, match="is not a readable workbook"):
         read_table(workbook(tmp_path), "y")
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    # A pyarrow that is too new for the installed NumPy is there, and cannot be imported.
+    pytest.importorskip("pyarrow", reason="pyarrow cannot be imported", exc_type=ImportError)
     with pytest.raises(InputError, match="is not a readable parquet file"):
         read_table(write(b"PAR1 and no more"), "y")
 
