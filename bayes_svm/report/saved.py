@@ -51,8 +51,6 @@ class SavedModel:
         The columns that it needs.
     ignored : tuple of str
         Columns of the training table that it does not need.
-    missing : tuple of str
-        Texts that stood for missing values in the training table, as the user said.
     identifiers : ndarray of shape (n,)
         Identifiers of the training rows.
     target : str
@@ -75,7 +73,6 @@ class SavedModel:
     estimator: Any
     columns: tuple[Seen, ...]
     ignored: tuple[str, ...]
-    missing: tuple[str, ...]
     identifiers: np.ndarray
     target: str
     positive: Any
@@ -124,7 +121,6 @@ def model_bytes(fitted: FittedTable) -> bytes:
         "estimator": fitted.estimator,
         "columns": [asdict(one) for one in _seen(fitted)],
         "ignored": [one.name for one in table.columns if one.kind == "left out"],
-        "missing": list(table.missing),
         "identifiers": np.arange(1, len(y) + 1) if table.identifiers is None else table.identifiers,
         "target": table.target,
         "positive": None if fitted.positive is None else fitted.classes[fitted.positive].item(),
@@ -211,7 +207,7 @@ def _model_of(content: dict[str, Any]) -> SavedModel:
         Seen(**{**one, "values": tuple(one["values"]), "missing": tuple(one["missing"])})
         for one in content["columns"]
     )
-    fields["ignored"], fields["missing"] = tuple(content["ignored"]), tuple(content["missing"])
+    fields["ignored"] = tuple(content["ignored"])
     found = SavedModel(**fields)
     check_is_fitted(found.transformer)
     check_is_fitted(found.machine)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +60,7 @@ def read_both(arguments: argparse.Namespace) -> tuple[Any, Any, list[str]]:
 
     model, notes = load_model(arguments.model)
     ignored = (*model.ignored, model.target)
-    options = options_of(arguments)
-    options = replace(options, missing=(*model.missing, *options.missing))
-    rows = read_new_rows(arguments.data, model.columns, ignored, options)
+    rows = read_new_rows(arguments.data, model.columns, ignored, options_of(arguments))
     return model, rows, [*notes, *rows.notes]
 
 

@@ -115,7 +115,6 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
         positive=positive_of(options.positive, labels, target),
         fingerprint=source.fingerprint,
         columns=tuple(columns),
-        missing=options.missing,
     )
 
 

@@ -69,8 +69,6 @@ class Table:
         SHA-256 hash of the file's bytes; the empty string for embedded data.
     columns : tuple of Column
         The columns of the file in their order, without the target.
-    missing : tuple of str
-        Texts that the user called missing.
     """
 
     name: str
@@ -84,4 +82,3 @@ class Table:
     positive: Any = None
     fingerprint: str = ""
     columns: tuple[Column, ...] = ()
-    missing: tuple[str, ...] = ()
