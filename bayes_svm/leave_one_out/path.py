@@ -45,7 +45,9 @@ MANY_MEMBERS = 24
 MAX_EVENTS = 5_000
 # The tableau covers all points if there are at most this many.
 ALL_ROWS = 300
-# Otherwise it covers the free points and those whose residual is at most this.
+# Otherwise it covers the free points and those whose residual is at most this. Without a free point, which is
+# where C is small, decision values differ little: it covers half of ALL_ROWS at each end of the interval of
+# optimal intercepts.
 NEAR = 0.25
 # Beyond MANY_ROWS points, the largest residual shrinks with their number to this power.
 MANY_ROWS, SHRINKS = 1000, 0.4
@@ -88,6 +90,9 @@ class Paths:
         residual = self.origin.residual
         if len(residual) <= ALL_ROWS:
             return np.ones(len(residual), dtype=bool)
+        if self.origin.width > 0.0:
+            last, ends = ALL_ROWS // 2, (np.abs(residual), np.abs(residual + self.origin.width))
+            return np.logical_or(*(end <= np.partition(end, last)[last] for end in ends))
         near = NEAR * min(1.0, MANY_ROWS / len(residual)) ** SHRINKS
         return np.asarray(np.abs(residual) <= near)
 
@@ -101,8 +106,9 @@ class Paths:
         outcomes, lacked = _run_batch(self.origin, first, pilot, self.sign_only)
         if len(outcomes.pending) <= ENOUGH * PILOT or len(lacked) == 0:
             return first
-        reach = np.quantile(np.abs(self.origin.exact_residual[lacked]), COVERED)
-        return SharedTableau.sweep(self.origin, self._near | (np.abs(self.origin.exact_residual) <= reach))
+        distance = self.origin.distance(self.origin.exact_residual)
+        reach = np.quantile(distance[lacked], COVERED)
+        return SharedTableau.sweep(self.origin, self._near | (distance <= reach))
 
     def _pilot(self) -> Removals | None:
         """Some of the expected cases, evenly spaced; None if there are too few for it."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayes_svm._core.check_records import Tolerance
 from bayes_svm._core.records import Base, BaseState
 from bayes_svm.dual.polish import margin_targets
-from bayes_svm.dual.problem import AT_BOUND
+from bayes_svm.dual.problem import AT_BOUND, intercept_interval
 from bayes_svm.dual.solution import EXACT_RESIDUAL, DualSolution, pinning_points
 from bayes_svm.dual.tableau import Tableau
 from bayes_svm.dual.tableau_path import base_of, state_at
@@ -51,6 +51,9 @@ class Origin:
         Coefficients and residuals at the exact targets.
     intercept, perturbed_intercept : float
         Intercepts at the exact and at the perturbed targets.
+    width : float
+        Length of the interval of optimal intercepts, of which ``intercept`` is the lower end; 0 if there is a
+        free point.
     norm : float
         Squared norm of the kernel part of f, which the intercept does not change.
     mass : float
@@ -76,6 +79,7 @@ class Origin:
         # a free point: it has the end of the interval at which a point at a bound has residual zero.
         shift = float(problem.label[free[0]] - solution.values[free[0]])
         self.intercept = solution.intercept + shift
+        self.width = 0.0 if len(solution.free) else _width(solution)
         self.exact_beta = solution.beta
         self.exact_residual = solution.values + shift - problem.label
         moves = margin_targets(problem.label, tie_break) - problem.label
@@ -100,6 +104,21 @@ class Origin:
         self.exact, self.permitted = solution.exact, EXACT_RESIDUAL * solution.scale
         self.total_bound = float(problem.bound[problem.label != 0].sum())
         self.tolerance = Tolerance(AT_BOUND, TABLEAU_ROUNDING / problem.shift)
+
+    def distance(self, residual: Array) -> Array:
+        """Distance of each point from the margin, at the nearer end of the interval of optimal intercepts.
+
+        A path that begins without a free point leaves that interval at the end that its members need.
+        """
+        lowest = np.abs(residual)
+        return np.minimum(lowest, np.abs(residual + self.width)) if self.width > 0.0 else lowest
+
+
+def _width(solution: DualSolution) -> float:
+    """Length of the interval of optimal intercepts; infinite if it has one end only."""
+    problem = solution.problem
+    low, high = intercept_interval(solution.beta, solution.gradient, problem.lower, problem.upper)
+    return high - low
 
 
 @dataclass(frozen=True, eq=False)

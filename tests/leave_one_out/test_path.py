@@ -221,3 +221,21 @@ def test_the_cases_that_tell_the_size_of_the_tableau_leave_both_classes(monkeypa
     found = leave_one_out(svc, X, y)
     assert found.status[-1] == whole.status[-1] == "one-class"
     np.testing.assert_allclose(found.decision_values, whole.decision_values, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_positive", [225, 90])
+@pytest.mark.parametrize("rows", [0, 300])
+@pytest.mark.parametrize("C", [1e-3, 1e-7])
+def test_without_a_free_point_paths_begin_at_either_end_of_the_interval(monkeypatch, n_positive, rows, C):
+    X, y = noisy(n=450)
+    y = np.where(np.arange(450) < n_positive, y.max(), y.min())
+    svc = SVC(C=C, class_weight="balanced")
+    machine, [solution] = machine_of(svc, X, y, None)
+    assert solution.n_free == 0
+    monkeypatch.setattr(path, "ALL_ROWS", rows)
+    found = leave_one_out(svc, X, y)
+    retrained = leave_one_out(svc, X, y, method="retrain")
+    np.testing.assert_allclose(found.decision_values, retrained.decision_values, rtol=0, atol=1e-10)
+    assert set(found.status) <= EXACT | {"unstable"}
+    if rows and C == 1e-3:
+        assert np.mean(found.status == "re-trained") < 0.1
