@@ -11,6 +11,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # folder `bayes_svm` that is there the loops are not compiled.
 os.environ["PYTHONSAFEPATH"] = "1"
 
-# With `pytest -n 2` every process has a core to itself: threads of one for BLAS would wait for those of the other.
+# With `pytest -n 2` every process has a core to itself: threads for BLAS would wait for those of the other.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"

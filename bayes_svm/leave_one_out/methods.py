@@ -17,11 +17,14 @@ from bayes_svm.leave_one_out.outcomes import Outcomes, Remainders
 from bayes_svm.leave_one_out.path import BATCH, Paths
 from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import settle_at_once
+from bayes_svm.leave_one_out.start import End
 from bayes_svm.utils.progress import counted, step
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["Finder", "Wanted", "iterate_parts", "removals_of", "sections"]
 
+# Members whose signed losses sum to this share of all that they lose need no more than rounding.
+BALANCED = 1e-6
 # So many cases are left out between two reports of progress.
 SECTION = 16 * BATCH
 
@@ -191,7 +194,8 @@ class Finder:
             self._one_class(expected, outcomes)
             if len(outcomes.pending) < expected.n_cases:
                 expected = expected.take(outcomes.pending)
-        self.paths = Paths(solution, wanted.sign_only and solution.exact, remainders, expected)
+        self.expected = expected
+        self._paths: dict[End | None, Paths] = {}
 
     def outcomes(self, removals: Removals) -> Outcomes:
         """Leave out some cases."""
@@ -206,7 +210,10 @@ class Finder:
                 settle_at_once(self.solution, removals, outcomes)
         cases = outcomes.pending
         if len(cases) and self.wanted.method == "path" and self.solution.tie_break > 0:
-            outcomes.put(removals, cases, self.paths.run(removals.take(cases), self.wanted.n_jobs))
+            for end, some in self._by_end(removals, cases):
+                outcomes.put(
+                    removals, some, self._paths_from(end).run(removals.take(some), self.wanted.n_jobs)
+                )
             cases = outcomes.pending
         if self.wanted.method == "path" and self.solution.polished and not self.solution.exact:
             self._as_whole(removals, outcomes)
@@ -217,6 +224,37 @@ class Finder:
             part = retrain(self.problem, one, start=start, max_iter=self.wanted.max_iter)
             outcomes.put(removals, np.array([case]), part)
         return outcomes
+
+    def _by_end(self, removals: Removals, cases: Indices) -> list[tuple[End | None, Indices]]:
+        """Cases by the end of the interval of optimal intercepts from which they have a way on.
+
+        With a free point, which takes up what the members lose, that interval is a point. Where the members
+        of a case lose the same in both classes, nothing has to be taken up.
+        """
+        if len(self.solution.free):
+            return [(None, cases)]
+        lost = np.maximum(0.0, self.solution.alpha[removals.points] - removals.rest)
+        sums = (
+            np.bincount(removals.case, weights=each, minlength=removals.n_cases)[cases]
+            for each in (self.problem.label[removals.points] * lost, lost)
+        )
+        needed, most = next(sums), BALANCED * next(sums)
+        parts: list[tuple[End | None, Indices]] = [
+            ("lowest", cases[needed > most]),
+            ("highest", cases[needed < -most]),
+            (None, cases[np.abs(needed) <= most]),
+        ]
+        return [(end, some) for end, some in parts if len(some)]
+
+    def _paths_from(self, end: End | None) -> Paths:
+        """The paths that start from one end."""
+        if end not in self._paths:
+            expected = self.expected
+            if end is not None and expected is not None:
+                expected = expected.take(dict(self._by_end(expected, np.arange(expected.n_cases)))[end])
+            sign_only = self.wanted.sign_only and self.solution.exact
+            self._paths[end] = Paths(self.solution, sign_only, self.remainders, expected, end)
+        return self._paths[end]
 
     def _signs(self, removals: Removals, outcomes: Outcomes) -> None:
         """Signs of single points by the iterative methods, with the values that have these signs."""

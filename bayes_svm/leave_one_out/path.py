@@ -20,7 +20,7 @@ from bayes_svm.leave_one_out.group_path import follow_anew
 from bayes_svm.leave_one_out.outcomes import Outcomes
 from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import MARGIN, steepest_fall
-from bayes_svm.leave_one_out.start import Origin, SharedTableau
+from bayes_svm.leave_one_out.start import End, Origin, SharedTableau
 from bayes_svm.leave_one_out.verify import settled_within, verify
 from bayes_svm.utils.parallel import run_all
 from bayes_svm.utils.progress import counted
@@ -46,8 +46,7 @@ MAX_EVENTS = 5_000
 # The tableau covers all points if there are at most this many.
 ALL_ROWS = 300
 # Otherwise it covers the free points and those whose residual is at most this. Without a free point, which is
-# where C is small, decision values differ little: it covers half of ALL_ROWS at each end of the interval of
-# optimal intercepts.
+# where C is small, decision values differ little: it covers the ALL_ROWS points nearest to the margin.
 NEAR = 0.25
 # Beyond MANY_ROWS points, the largest residual shrinks with their number to this power.
 MANY_ROWS, SHRINKS = 1000, 0.4
@@ -71,18 +70,25 @@ class Paths:
         Keep the machines at the ends of the paths.
     expected : Removals, optional
         All cases that may be followed, some of which tell how large the tableau should be.
+    end : {"lowest", "highest"}, optional
+        As in :class:`~bayes_svm.leave_one_out.start.Origin`.
     """
 
     def __init__(
-        self, solution: DualSolution, sign_only: bool, remainders: bool, expected: Removals | None = None
+        self,
+        solution: DualSolution,
+        sign_only: bool,
+        remainders: bool,
+        expected: Removals | None = None,
+        end: End | None = None,
     ) -> None:
         self.solution, self.sign_only, self.remainders = solution, sign_only, remainders
-        self.expected = expected
+        self.expected, self.end = expected, end
 
     @cached_property
     def origin(self) -> Origin:
         """The solution as all paths start from it."""
-        return Origin(self.solution, self.solution.tie_break, self.remainders)
+        return Origin(self.solution, self.solution.tie_break, self.remainders, self.end)
 
     @cached_property
     def _near(self) -> Mask:
@@ -90,11 +96,11 @@ class Paths:
         residual = self.origin.residual
         if len(residual) <= ALL_ROWS:
             return np.ones(len(residual), dtype=bool)
-        if self.origin.width > 0.0:
-            last, ends = ALL_ROWS // 2, (np.abs(residual), np.abs(residual + self.origin.width))
-            return np.logical_or(*(end <= np.partition(end, last)[last] for end in ends))
+        distance = np.abs(residual)
         near = NEAR * min(1.0, MANY_ROWS / len(residual)) ** SHRINKS
-        return np.asarray(np.abs(residual) <= near)
+        if len(self.solution.free) == 0:
+            near = min(near, float(np.partition(distance, ALL_ROWS)[ALL_ROWS]))
+        return np.asarray(distance <= near)
 
     @cached_property
     def shared(self) -> SharedTableau:
@@ -106,9 +112,8 @@ class Paths:
         outcomes, lacked = _run_batch(self.origin, first, pilot, self.sign_only)
         if len(outcomes.pending) <= ENOUGH * PILOT or len(lacked) == 0:
             return first
-        distance = self.origin.distance(self.origin.exact_residual)
-        reach = np.quantile(distance[lacked], COVERED)
-        return SharedTableau.sweep(self.origin, self._near | (distance <= reach))
+        reach = np.quantile(np.abs(self.origin.exact_residual[lacked]), COVERED)
+        return SharedTableau.sweep(self.origin, self._near | (np.abs(self.origin.exact_residual) <= reach))
 
     def _pilot(self) -> Removals | None:
         """Some of the expected cases, evenly spaced; None if there are too few for it."""
@@ -228,7 +233,9 @@ def _moves(origin: Origin, shared: SharedTableau, removals: Removals, sign_only:
     """How the members move, and the rates of all positions due to the members at a bound."""
     points = removals.points
     label, place = origin.problem.label[points], shared.position[points]
-    exact_change = -label * np.maximum(0.0, _excess(origin.exact_beta, removals))
+    alpha = label * origin.exact_beta[points]
+    # Points that count as free may be beyond a bound.
+    exact_change = label * (np.clip(alpha, 0.0, removals.rest) - alpha)
     stays = (removals.rest > 0) & (exact_change == 0)
     change = np.where(stays, 0.0, -label * np.maximum(0.0, _excess(origin.beta, removals)))
     heads = removals.start[:-1]

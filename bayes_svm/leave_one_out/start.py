@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +11,23 @@ from numpy.typing import NDArray
 from bayes_svm._core.check_records import Tolerance
 from bayes_svm._core.records import Base, BaseState
 from bayes_svm.dual.polish import margin_targets
-from bayes_svm.dual.problem import AT_BOUND, intercept_interval
+from bayes_svm.dual.problem import AT_BOUND, movable
 from bayes_svm.dual.solution import EXACT_RESIDUAL, DualSolution, pinning_points
-from bayes_svm.dual.tableau import Tableau
+from bayes_svm.dual.tableau import Tableau, independent_points
 from bayes_svm.dual.tableau_path import base_of, state_at
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["Origin", "SharedTableau"]
+__all__ = ["End", "Origin", "SharedTableau"]
 
+
+End = Literal["lowest", "highest"]
 
 # Rounding error of a coefficient that the tableau gives, times k(x, x).
 TABLEAU_ROUNDING = 1e-13
+# So many points tell how much kernel values differ.
+SAMPLED = 100
+FEWER = "Fit on fewer points, or lower C."
 
 
 class Origin:
@@ -36,6 +42,10 @@ class Origin:
         optimal for its perturbation and for none, and so for any between.
     remainders : bool
         Whether the machines at the ends of the paths are asked for.
+    end : {"lowest", "highest"}, optional
+        Without a free point: which end of the interval of optimal intercepts to start from, as if all points
+        near it were free. At the lowest, coefficients can rise; at the highest, fall. By default the lowest,
+        with one point.
 
     Attributes
     ----------
@@ -51,9 +61,8 @@ class Origin:
         Coefficients and residuals at the exact targets.
     intercept, perturbed_intercept : float
         Intercepts at the exact and at the perturbed targets.
-    width : float
-        Length of the interval of optimal intercepts, of which ``intercept`` is the lower end; 0 if there is a
-        free point.
+    side : array of shape (n_points,)
+        Sign that the residual of each point has at an optimum with its coefficient at the bound where it is.
     norm : float
         Squared norm of the kernel part of f, which the intercept does not change.
     mass : float
@@ -70,20 +79,24 @@ class Origin:
         When a coefficient counts as being at a bound.
     """
 
-    def __init__(self, solution: DualSolution, tie_break: float, remainders: bool) -> None:
+    def __init__(
+        self, solution: DualSolution, tie_break: float, remainders: bool, end: End | None = None
+    ) -> None:
         self.remainders = remainders
         self.problem = problem = solution.problem
         self.lower, self.upper = problem.lower, problem.upper
-        free = pinning_points(solution)
+        given_way, free = np.zeros(len(problem.label)), pinning_points(solution)
+        if end and len(solution.free) == 0:
+            given_way, free = _at_end(solution, end)
         # Where the intercept is not unique, the solution has the middle of its interval. The tableau needs
-        # a free point: it has the end of the interval at which a point at a bound has residual zero.
+        # a free point: it has the end of the interval at which points at a bound have residual zero.
         shift = float(problem.label[free[0]] - solution.values[free[0]])
         self.intercept = solution.intercept + shift
-        self.width = 0.0 if len(solution.free) else _width(solution)
         self.exact_beta = solution.beta
         self.exact_residual = solution.values + shift - problem.label
+        self.norm = float(solution.beta @ (solution.values - solution.intercept))
         moves = margin_targets(problem.label, tie_break) - problem.label
-        wanted = moves[free] - self.exact_residual[free]
+        missed = -self.exact_residual[free]
         self.exact_residual[free] = 0.0
         self.tie_break = tie_break
         self.system = problem.free_system(free)
@@ -92,33 +105,81 @@ class Origin:
         if len(solution.free):
             # So small a change needs no refinement: the ends of the paths are solved at the exact targets.
             change = np.zeros(len(moves))
-            change[free], intercept = self.system.solve(wanted, 0.0, refinements=0)
+            change[free], intercept = self.system.solve(moves[free] + missed, 0.0, refinements=0)
             self.beta = np.clip(solution.beta + change, self.lower, self.upper)
             self.residual += problem.gram.product(change) + intercept
             self.perturbed_intercept += intercept
+        elif len(free) > 1:
+            self.exact_beta = solution.beta + given_way
+            moved = problem.gram.product(given_way)
+            self.exact_residual += moved + (missed[0] - moved[free[0]])
+            self.exact_residual[free] = 0.0
+            self.intercept += float(missed[0] - moved[free[0]])
+            self.norm = float(self.exact_beta @ (self.exact_residual + problem.label - self.intercept))
+            self.residual = self.exact_residual - moves
+            self.perturbed_intercept = self.intercept
+            self.beta = np.clip(self.exact_beta, self.lower, self.upper)
         self.residual[free] = 0.0
-        self.norm = float(solution.beta @ (solution.values - solution.intercept))
-        self.mass = float(problem.label @ solution.beta)
+        self.side = np.where(self.exact_residual > 0, 1.0, -1.0)
+        if len(solution.free) == 0:
+            # Where points near the margin count as free, others near it may be on the wrong side at first.
+            can_rise, can_fall = movable(solution.beta, self.lower, self.upper)
+            self.side[can_rise], self.side[can_fall] = 1.0, -1.0
+        self.mass = float(problem.label @ self.exact_beta)
         self.scale = max(1.0, float(np.abs(solution.values).max()))
         self.rounding = solution.rounding
         self.exact, self.permitted = solution.exact, EXACT_RESIDUAL * solution.scale
         self.total_bound = float(problem.bound[problem.label != 0].sum())
         self.tolerance = Tolerance(AT_BOUND, TABLEAU_ROUNDING / problem.shift)
 
-    def distance(self, residual: Array) -> Array:
-        """Distance of each point from the margin, at the nearer end of the interval of optimal intercepts.
 
-        A path that begins without a free point leaves that interval at the end that its members need.
-        """
-        lowest = np.abs(residual)
-        return np.minimum(lowest, np.abs(residual + self.width)) if self.width > 0.0 else lowest
+def _at_end(solution: DualSolution, end: End) -> tuple[Array, Indices]:
+    """Points that count as free at one end of the interval of optimal intercepts, though they are at a bound.
+
+    Returns
+    -------
+    given_way : array of shape (n_points,)
+        Changes of the coefficients that put all of these points on the margin. Some go beyond their bounds:
+        on the way they come inside, and where one does not, it is exchanged at the end.
+    free : array
+        The points, which are independent.
+    """
+    problem, near = solution.problem, _near_end(solution, end)
+    while True:
+        require_bytes(24 * len(near) ** 2, f"The kernel matrix of {len(near)} points near the margin", FEWER)
+        free = np.sort(near) if len(near) == 1 else independent_points(problem.gram, near, problem.shift)
+        given_way = np.zeros(len(problem.label))
+        if len(free) > 1:
+            missed = -solution.gradient[free]
+            given_way[free], _ = problem.free_system(free).solve(missed - missed.mean(), 0.0)
+        # So much is made good on the way.
+        if len(free) == 1 or bool(np.all(np.abs(given_way[free]) <= 0.5 * problem.bound[free])):
+            return given_way, free
+        near = near[: len(near) // 2]
 
 
-def _width(solution: DualSolution) -> float:
-    """Length of the interval of optimal intercepts; infinite if it has one end only."""
-    problem = solution.problem
-    low, high = intercept_interval(solution.beta, solution.gradient, problem.lower, problem.upper)
-    return high - low
+def _near_end(solution: DualSolution, end: End) -> Indices:
+    r"""Points that may become free on the way from an end of the interval of intercepts, nearest first.
+
+    They take up what a case loses, more of them the less their decision values differ. If it lost L, and the
+    kernel between them were diagonal, these would be the points whose distance d from the nearest one is
+    below the level :math:`\theta` that
+
+    .. math:: \sum_i \max(0, \theta - d_i) = L k
+
+    has. L is the mean bound, and k is how much the diagonal exceeds the other kernel values, which only move
+    the intercept.
+    """
+    problem, wanted = solution.problem, -solution.gradient
+    can_rise, can_fall = movable(solution.beta, problem.lower, problem.upper)
+    beyond = np.where(can_rise, -wanted, np.inf) if end == "lowest" else np.where(can_fall, wanted, np.inf)
+    order = np.argsort(beyond, kind="stable")[: np.count_nonzero(np.isfinite(beyond))]
+    distance = beyond[order] - beyond[order[0]]
+    block = problem.gram.block(order[:SAMPLED], order[:SAMPLED])
+    curvature = float(np.diagonal(block).mean() - block.mean())
+    taken_up = np.arange(1, len(order) + 1) * distance - np.cumsum(distance)
+    room = float(problem.bound[order].mean()) * max(curvature, 0.0)
+    return order[: max(1, int(np.searchsorted(taken_up, room, side="right")))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +196,7 @@ class SharedTableau:
         The points outside the first tableau, those nearest to the margin first. An extended tableau covers
         some of them.
     distance : array of shape (n_outside,)
-        Their distances from the margin.
+        Their distances from the margin, negative on the wrong side.
     free_rest : array of shape (n_free, n_other)
         Kernel values between the free points and the other rows; empty if no point is outside.
     first_outside : array of shape (n_first, n_outside)
@@ -216,7 +277,7 @@ class SharedTableau:
         )  # fmt: skip
         if known is None:
             outside = (position < 0).nonzero()[0]
-            distance = np.abs(origin.exact_residual[outside])
+            distance = origin.side[outside] * origin.exact_residual[outside]
             order = np.argsort(distance, kind="stable")
             outside, distance = outside[order], distance[order]
             # Values beyond single precision become infinite: the first check is then not clear, and a second
@@ -243,5 +304,5 @@ def _require_memory(origin: Origin, n_other: int) -> None:
     require_bytes(
         8 * size * (size + 3 * n_free) + 4 * size * len(origin.problem.label),
         f"The leave-one-out tableau of {size - 1} points",
-        "Fit on fewer points, or lower C.",
+        FEWER,
     )

@@ -285,7 +285,7 @@ def _side_after(
         between = gram.block(others, near)
     add_sparse_product(side, np.ascontiguousarray(of_others), between)
     side += batch.ends.intercepts[paths, None].astype(precision)
-    side *= np.where(origin.exact_residual[near] > 0, 1.0, -1.0).astype(precision)
+    side *= origin.side[near].astype(precision)
     side += shared.distance[which].astype(precision)
     # What the tableau covers by now is verified with its rows.
     side[:, shared.position[near] >= 0] = np.inf

@@ -230,7 +230,7 @@ def test_without_a_free_point_paths_begin_at_either_end_of_the_interval(monkeypa
     X, y = noisy(n=450)
     y = np.where(np.arange(450) < n_positive, y.max(), y.min())
     svc = SVC(C=C, class_weight="balanced")
-    machine, [solution] = machine_of(svc, X, y, None)
+    _, [solution] = machine_of(svc, X, y, None)
     assert solution.n_free == 0
     monkeypatch.setattr(path, "ALL_ROWS", rows)
     found = leave_one_out(svc, X, y)
@@ -239,3 +239,33 @@ def test_without_a_free_point_paths_begin_at_either_end_of_the_interval(monkeypa
     assert set(found.status) <= EXACT | {"unstable"}
     if rows and C == 1e-3:
         assert np.mean(found.status == "re-trained") < 0.1
+
+
+@pytest.mark.parametrize("gamma", [0.5, 1.0, 50.0])
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("rows", [0, 300])
+def test_without_a_free_point_all_that_nearly_tie_become_free_at_once(monkeypatch, gamma, grouped, rows):
+    X, y = noisy(n=330, d=15)
+    y = np.where(np.arange(330) < 165, y.max(), y.min())
+    svc, groups = SVC(C=0.01, gamma=gamma), np.arange(330) % 90 if grouped else None
+    _, [solution] = machine_of(svc, X, y, None)
+    assert solution.n_free == 0
+    monkeypatch.setattr(path, "ALL_ROWS", rows)
+    found = leave_one_out(svc, X, y, groups=groups)
+    retrained = leave_one_out(svc, X, y, groups=groups, method="retrain")
+    np.testing.assert_allclose(found.decision_values, retrained.decision_values, rtol=0, atol=1e-10)
+    assert np.mean(found.status == "re-trained") < 0.1
+    if not grouped:
+        assert found.events.mean() < 20
+
+
+def test_points_that_count_as_free_and_leave_lose_all_of_their_coefficient():
+    # Some of those near the end of the interval have a coefficient of 0, and would change its sign.
+    X = np.random.default_rng(9341).normal(size=(40, 5)) * 100
+    for seed in range(20):
+        y = np.random.default_rng(seed).permutation(np.arange(40) % 2)
+        groups = np.random.default_rng(seed).integers(0, 6, size=40)
+        svc = SVC(C=3.8e-6, kernel="linear")
+        found = leave_one_out(svc, X, y, groups=groups)
+        retrained = leave_one_out(svc, X, y, groups=groups, method="retrain")
+        np.testing.assert_allclose(found.decision_values, retrained.decision_values, rtol=0, atol=1e-9)
