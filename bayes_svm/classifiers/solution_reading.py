@@ -27,8 +27,8 @@ __all__ = ["SolutionReader", "SolutionReading", "joined_readings", "link_data", 
 
 # Number of folds by which the joint link is cross-validated.
 JOINT_FOLDS = 10
-# Left-out values that differ by no more than this multiple of the solution's rounding error are equal. They were
-# seen to be up to 10 apart where all should be -1, and at least 10,000 where the machine tells rows apart.
+# Left-out values that differ by no more than this multiple of the solution's rounding error are equal. They
+# were seen to be up to 10 apart where all should be -1, and at least 10,000 where a machine tells rows apart.
 ROUNDING = 64.0
 
 

@@ -373,7 +373,7 @@ def test_a_fitted_estimator_does_not_keep_the_kernel_matrix():
         model.solution_.problem.gram.block(np.arange(2), np.arange(2))
 
 
-@pytest.mark.parametrize("C", [1.0, 1e3, 1e5])
+@pytest.mark.parametrize("C", [1.0, 100.0])
 def test_values_that_only_rounding_tells_apart_are_equal_for_the_link(C):
     # No line separates the inner points from the outer ones: the machine is -1 everywhere, but for rounding.
     X = 100.0 * np.r_[np.linspace(-3, 3, 25), np.linspace(3, -3, 25)][:, None]
