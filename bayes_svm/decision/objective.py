@@ -20,6 +20,8 @@ from bayes_svm.utils.types import Array
 
 __all__ = ["OBJECTIVES", "Objective"]
 
+# Smallest beta, and the inverse of the largest: beta is squared.
+LEAST_BETA = 1e-100
 # The objectives that a threshold can be chosen for.
 OBJECTIVES = ("f_beta", "f1", "precision", "recall", "cost", "rate", "break_even")
 
@@ -59,8 +61,8 @@ class Objective:
     def __post_init__(self) -> None:
         if self.name not in OBJECTIVES:
             raise ValueError(f"objective={self.name!r} is not one of {OBJECTIVES}.")
-        if not 0 < self.beta < np.inf:
-            raise ValueError(f"beta={self.beta!r} must be positive and finite.")
+        if not LEAST_BETA <= self.beta <= 1 / LEAST_BETA:
+            raise ValueError(f"beta={self.beta!r} must be between {LEAST_BETA:g} and {1 / LEAST_BETA:g}.")
         if self.name == "f1" and self.beta != 1:
             raise ValueError(f"beta={self.beta!r} belongs to objective='f_beta', not to 'f1'.")
         bounded = self.name in ("precision", "recall")

@@ -170,7 +170,7 @@ def largest_precision(curve: ThresholdCurve, confidence: float | None) -> float:
     some = curve.tp > 0
     level = EVEN_ODDS if confidence is None else confidence
     most = float(lower_bound(curve.tp[some], curve.fp[some], level).max())
-    if confidence is None:
+    if confidence is None or most == 0.0:
         return most
     # The sequence of tests may end before the threshold with the largest bound.
     tried = np.linspace(most, 0.0, TRIED, endpoint=False)

@@ -180,7 +180,8 @@ def _verify_moved(batch: _Batch, outcomes: Outcomes) -> Mask:
     measured = Measured(kkt, gap, dual, batch.square, np.empty(n_paths, dtype=np.bool_))
     check_moved(points, left, batch.delta, batch.values, ends.intercepts, origin.tolerance, measured)
     kkt = np.maximum(np.maximum(kkt, ends.kkt), 0.0)
-    outcomes.kkt_residual[:], outcomes.gap[:] = kkt, gap / np.maximum(dual, TINY)
+    with np.errstate(over="ignore"):  # a gap that is infinite is not that of an optimum
+        outcomes.kkt_residual[:], outcomes.gap[:] = kkt, gap / np.maximum(dual, TINY)
     return measured.free & _optimal(origin, kkt, gap, dual, origin.scale)
 
 

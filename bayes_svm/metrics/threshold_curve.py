@@ -105,7 +105,9 @@ class ThresholdCurve:
             The last entry is 0.
         """
         part = (1 + beta**2) * self.tp
-        return part / (part + beta**2 * self.fn + self.fp)
+        whole = part + beta**2 * self.fn + self.fp
+        # With a small beta the whole can underflow where no positive is found.
+        return np.divide(part, whole, out=np.zeros_like(part), where=part > 0)
 
     def threshold_at(self, k: int) -> float:
         """Threshold that gives the decisions of entry k, midway to the next lower decision value.
@@ -126,7 +128,8 @@ class ThresholdCurve:
         if k == 0:
             return float(self.thresholds[0])
         low, high = self.thresholds[k - 1], self.thresholds[k]
-        middle = low + (high - low) / 2
+        # Halved before the difference, which could overflow.
+        middle = low + (high / 2 - low / 2)
         return float(middle if low < middle else high)
 
     def confusion_at(self, k: int) -> Confusion:

@@ -25,6 +25,8 @@ UserLoss = Callable[[Any, Any, Any, Any], Any]
 
 # Entries of a table of losses that are looked at in one go.
 BLOCK = 2**20
+# Numbers of rows from this one on are not exact.
+MOST_ROWS = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ class Split:
             raise ValueError(
                 "This loss counts rows in a contingency table, so sample_weight must hold whole numbers. For "
                 "fractions use loss='error' or loss='roc_area'."
+            )
+        if not weight.sum() < MOST_ROWS:
+            raise ValueError(
+                f"sample_weight stands for {weight.sum():.3g} rows, more than can be counted: divide it by a "
+                "constant."
             )
         counts, used = None if np.all(weight == 1) else weight, weight > 0
         return cls(np.flatnonzero(positive & used), np.flatnonzero(~positive & used), counts)

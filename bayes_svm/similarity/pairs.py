@@ -14,6 +14,11 @@ from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["LabelledRows", "PairMasses"]
 
+# The total weight of the pairs of two classes is above this, and below its inverse.
+SMALLEST_MASS = 1e-290
+# A difference below this share of its terms is rounding.
+CANCELLED = 1e-12
+
 
 @dataclass(frozen=True)
 class LabelledRows:
@@ -62,13 +67,25 @@ class LabelledRows:
         return PairMasses(np.outer(mass, mass) - np.diag(own))
 
     def require_pairs(self, classes: NDArray[Any]) -> None:
-        """Raise ValueError if a class has one member only and pairs of a row with itself are left out."""
+        """Raise ValueError if a class has no pair of different rows, or none that double precision can weigh.
+
+        With ``unbiased=False`` the pairs of a row with itself count too.
+        """
         copies = np.bincount(self.y, weights=copies_of_weight(self.weight), minlength=self.n_classes)
         if self.unbiased and copies.min() < 2:
             raise ValueError(
                 f"Class {classes.tolist()[copies.argmin()]!r} has 1 member, and so no pair of different "
                 "members: merge or drop the class, add members, or count pairs of a row with itself "
                 "(unbiased=False)."
+            )
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            mass, total = self.masses().mass, self.by_class.sum(axis=0)
+            # What is left of a class's pairs without those of a row with itself must not be rounding.
+            known = (mass > CANCELLED * np.outer(total, total)) & (mass > SMALLEST_MASS)
+        if not np.all(known & (mass < 1.0 / SMALLEST_MASS)):
+            raise ValueError(
+                "sample_weight is too large, too small or too uneven: products of the weights of different "
+                "rows vanish or overflow in double precision. Choose weights nearer to 1."
             )
 
     def sampled(self, n: int, random_state: Any) -> tuple[LabelledRows, Indices]:

@@ -31,7 +31,7 @@ __all__ = [
 
 # The smallest upper bound that a row's coefficient may have.
 SMALLEST_BOUND = float(np.finfo(float).tiny)
-# The sum of these upper bounds must be below this.
+# The sum of these upper bounds, and that of the sample weights, must be below this.
 LARGEST_TOTAL = 1e303
 
 
@@ -161,7 +161,8 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> Array:
     Raises
     ------
     ValueError
-        If a weight is not finite or negative, if all are zero, or if there is not one for each row of X.
+        If a weight is not finite or negative, if all are zero, if their sum is too large, or if there is not
+        one for each row of X.
     """
     if sample_weight is None:
         return np.ones(X.shape[0])
@@ -170,6 +171,13 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> Array:
         raise ValueError("sample_weight holds negative values: weights must be at least 0.")
     if not np.any(weight > 0):
         raise ValueError("sample_weight is zero for every row: at least one must be positive.")
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not total < LARGEST_TOTAL:
+        raise ValueError(
+            f"sample_weight sums to {total:.3g}: double precision needs less than {LARGEST_TOTAL:g}. Choose "
+            "smaller weights; only their ratios matter for measures, and C can make up for them in a fit."
+        )
     return weight
 
 

@@ -371,3 +371,27 @@ def test_a_fitted_estimator_does_not_keep_the_kernel_matrix():
     assert len(pickle.dumps(model)) < 8 * len(X) ** 2
     with pytest.raises(AttributeError, match="not kept after the fit: pass the estimator with X and y"):
         model.solution_.problem.gram.block(np.arange(2), np.arange(2))
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_values_that_only_rounding_tells_apart_are_equal_for_the_link(C):
+    # No line separates the inner points from the outer ones: the machine is -1 everywhere, but for rounding.
+    X = 100.0 * np.r_[np.linspace(-3, 3, 25), np.linspace(3, -3, 25)][:, None]
+    y = (np.abs(X[:, 0]) < 100).astype(int)
+    for link in ("moderated", "sigmoid", "dumais"):
+        with pytest.warns(UserWarning, match="do not separate"):
+            model = BayesSVC(C=C, kernel="linear", link=link).fit(X, y)
+        np.testing.assert_allclose(model.predict_proba(X)[:, 1], y.mean(), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+def test_probabilities_do_not_depend_on_the_rounding_of_a_machine_that_is_constant():
+    # No line separates the class in the middle from the others.
+    rng = np.random.RandomState(0)
+    X = 10 * np.r_[rng.uniform(0, 1, 30), rng.uniform(1, 2, 30), rng.uniform(2, 3, 30)][:, None]
+    y, order = np.repeat([0, 1, 2], 30), rng.permutation(90)
+    model = BayesSVC(C=10.0, kernel="linear").fit(X, y)
+    of_batch = model.predict_proba(X)
+    np.testing.assert_allclose(np.vstack([model.predict_proba(row[None]) for row in X]), of_batch, atol=1e-9)
+    again = BayesSVC(C=10.0, kernel="linear").fit(X[order], y[order])
+    np.testing.assert_allclose(again.predict_proba(X), of_batch, atol=1e-9)

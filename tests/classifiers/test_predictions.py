@@ -273,3 +273,32 @@ def test_with_class_weights_the_intervals_are_those_of_the_data():
     frequency = np.mean(y[300:] > 0)
     assert frequency < 0.2
     assert low - 0.02 <= frequency <= high + 0.02
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_interval_very_far_away_does_not_warn_of_an_overflow():
+    # The new point has a kernel value of 1e48, and the gap of some bag without a row has no bound.
+    X = np.array(
+        [
+            [1.0, 0.1],
+            [3.3, 3.0],
+            [0.6, 2.1],
+            [-0.1, -1.6],
+            [4.0, 3.9],
+            [-0.8, 1.6],
+            [-1.0, 0.3],
+            [0.0, 1.2],
+            [1.7, 3.4],
+            [1.3, 1.7],
+            [3.6, 4.0],
+            [3.7, 4.3],
+            [3.3, 3.8],
+            [2.1, 3.0],
+            [2.7, 2.8],
+            [2.8, 2.9],
+        ]
+    )
+    y = np.array([1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0])
+    model = BayesSVC(C=2.5, kernel="poly", class_weight={0: 57.0, 1: 0.3}).fit(X, y)
+    low, high = model.predict_interval(1e8 * np.array([[1.0, -1.0]]))[0]
+    assert 0 <= low <= high <= 1

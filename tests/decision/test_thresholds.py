@@ -229,6 +229,9 @@ def test_resamples_out_of_reach_are_told():
     [
         ({"objective": "accuracy"}, "objective='accuracy' is not one of"),
         ({"beta": 0.0}, "beta=0.0"),
+        ({"beta": 1e200}, "beta=1e\\+200"),
+        ({"beta": 1e-200}, "beta=1e-200"),
+        ({"sample_weight": np.full(4, 1e308)}, "sample_weight sums to inf"),
         ({"objective": "precision"}, "needs at_least"),
         ({"objective": "recall", "at_least": 1.5}, "needs at_least"),
         ({"at_least": 0.5}, "belong to objective='precision'"),
@@ -289,3 +292,17 @@ def test_micro_averages_are_those_to_expect():
     total = np.sum([[one.tp, one.fp, one.fn] for one in found.expected], axis=0)
     assert (found.micro.tp, found.micro.fp, found.micro.fn) == pytest.approx(total)
     assert found.micro.f1 == pytest.approx(2 * total[0] / (2 * total[0] + total[1] + total[2]))
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_of_next_to_no_rows_no_precision_is_shown():
+    with pytest.warns(UserWarning, match="the most that one shows is 0"):
+        found = choose_threshold(
+            [0, 0, 1, 1],
+            [0.0, 1, 2, 3],
+            "precision",
+            at_least=0.5,
+            confidence=0.9,
+            sample_weight=np.full(4, 1e-5),
+        )
+    assert not found.reached

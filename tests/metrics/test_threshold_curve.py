@@ -18,3 +18,15 @@ def test_curve_is_scikit_learns():
     fpr, tpr, _ = metrics.roc_curve(y, values, sample_weight=weight, drop_intermediate=False)
     np.testing.assert_allclose(curve.fp[::-1] / curve.fp[0], fpr, atol=1e-12)
     np.testing.assert_allclose(curve.recall[::-1], tpr, atol=1e-12)
+
+
+def test_a_threshold_between_the_largest_numbers_is_finite():
+    found = choose_threshold([0, 0, 1, 1], [-1.7e308, -1.7e308, 1.7e308, 1.7e308], n_bootstrap=0)
+    assert found.threshold == 0.0
+    assert found.error == 0.0
+
+
+def test_a_beta_that_underflows_does_not_make_the_empty_decision_the_best():
+    weight = np.full(4, 1e-200)
+    found = choose_threshold([0, 1, 0, 1], [0.0, 1, 2, 3], beta=1e-90, sample_weight=weight, n_bootstrap=0)
+    assert found.threshold == 2.5

@@ -224,6 +224,7 @@ def test_the_order_of_the_rows_does_not_matter(name):
         ("recall_at_k", {"k": 0}, "k=0"),
         ("precision_at_k", {"k": 5}, "number of rows, 4; got k=5"),
         ("f1", {"weight": np.array([1, 0.5, 1, 1])}, "whole numbers"),
+        ("f1", {"weight": np.full(4, 1e200)}, "sample_weight stands for 4e\\+200 rows"),
         ("accuracy", {}, "Unknown loss 'accuracy'"),
         (lambda a, b, c, d: np.where(b == 1, np.nan, a), {}, "nan for the contingency table of 0 true"),
         (lambda a, b, c, d: b - 1.0 + 0 * a, {}, "-1.0 for the contingency table of 0"),
