@@ -34,7 +34,9 @@ def add_new_rows(parser: argparse.ArgumentParser) -> None:
     """Add the new table and the model."""
     parser.add_argument("data", metavar="new.csv", help=DATA_HELP)
     parser.add_argument("--model", metavar="FILE", required=True, help="the model that bayes-svm fit saved")
-    parser.add_argument("--id", metavar="COL", help="the column that names the rows")
+    parser.add_argument(
+        "--id", metavar="COL", help="the column that names the rows (default: that of the fit)"
+    )
     add_how_to_read(parser)
 
 
@@ -60,7 +62,7 @@ def read_both(arguments: argparse.Namespace) -> tuple[Any, Any, list[str]]:
 
     model, notes = load_model(arguments.model)
     ignored = (*model.ignored, model.target)
-    rows = read_new_rows(arguments.data, model.columns, ignored, options_of(arguments))
+    rows = read_new_rows(arguments.data, model.columns, ignored, options_of(arguments), model.id_name)
     return model, rows, [*notes, *rows.notes]
 
 

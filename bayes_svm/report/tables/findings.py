@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from .names import counted, listed, short
@@ -96,13 +96,15 @@ def change_of(findings: Iterable[Finding]) -> str:
     return "; ".join(dict.fromkeys(way for way in ways if way))
 
 
-def notes_of(findings: Iterable[Finding]) -> list[str]:
+def notes_of(findings: Iterable[Finding], advised: Collection[str] = TOPICS) -> list[str]:
     """One note for each thing found, with the names of its columns.
 
     Parameters
     ----------
     findings : iterable of Finding
         What was found, column by column.
+    advised : collection of str
+        Topics whose notes say how to have it done differently.
 
     Returns
     -------
@@ -119,7 +121,7 @@ def notes_of(findings: Iterable[Finding]) -> list[str]:
         counts = {one.column: one.count for one in of_topic}
         shown = counted(counts) if any(counts.values()) else listed(names)
         first = of_topic[0] if len(names) == 1 else Finding("COL", topic, example=of_topic[0].example)
-        how = f" ({_filled(change, first)})" if change else ""
+        how = f" ({_filled(change, first)})" if change and topic in advised else ""
         notes.append(f"{shown}: {_filled(done, first)}{how}.")
     return notes
 

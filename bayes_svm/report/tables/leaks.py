@@ -12,7 +12,7 @@ from .findings import Finding
 if TYPE_CHECKING:
     from bayes_svm.utils.types import Indices
 
-__all__ = ["leak_of", "worth_knowing"]
+__all__ = ["leak_of", "units_in", "worth_knowing"]
 
 # Words that name an identifier as the first or last word of a name, and those that may do so alone.
 ID_WORDS = frozenset({"id", "ids", "identifier", "uuid", "guid", "mrn", "barcode", "accession", "rowid"})
@@ -103,8 +103,8 @@ def worth_knowing(values: np.ndarray, name: str, y: Indices, left_out: bool) -> 
         found.append(Finding(name, "repeats"))
     elif not left_out and text and n_distinct > MANY_TEXTS:
         found.append(Finding(name, "many texts"))
-    if not left_out and text and _have_one_unit(set(values[there])):
-        found.append(Finding(name, "unit", n, str(values[there][0])))
+    if not left_out and text:
+        found += units_in(values[there], name)
     pairs = len(np.unique(np.column_stack([codes[there], y[there]]), axis=0))
     several = len(np.unique(y)) < n_distinct <= n / 3
     if not left_out and several and pairs == n_distinct:
@@ -112,11 +112,13 @@ def worth_knowing(values: np.ndarray, name: str, y: Indices, left_out: bool) -> 
     return found
 
 
-def _have_one_unit(texts: set[str]) -> bool:
-    """Whether texts are different numbers with the same unit, such as "45y" and "7y"."""
-    found = [WITH_UNIT.fullmatch(text) for text in texts]
-    units = {match.groups() if match else None for match in found}
-    return len(texts) >= MEASURED and len(units) == 1 and units.isdisjoint({None, ("", "")})
+def units_in(texts: np.ndarray, name: str) -> list[Finding]:
+    """A finding if texts are different numbers with the same unit, such as "45y" and "7y"."""
+    different = set(texts)
+    units = {match.groups() if (match := WITH_UNIT.fullmatch(text)) else None for text in different}
+    if len(different) < MEASURED or len(units) > 1 or not units.isdisjoint({None, ("", "")}):
+        return []
+    return [Finding(name, "unit", len(texts), str(texts[0]))]
 
 
 def _whole(values: np.ndarray) -> bool:

@@ -110,6 +110,7 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
         labels=labels,
         notes=tuple(notes),
         identifiers=frame.index.to_numpy() + 1 if options.id is None else verbatim(frame[options.id]),
+        id_name=options.id,
         groups=_groups(frame, options),
         weights=weights,
         positive=positive_of(options.positive, labels, target),
