@@ -18,6 +18,10 @@ TOPICS = {
     "copy": ("left out: a copy of the target, one value for each class", KEEP),
     "missing by class": ("left out: missing in one class, and there only", KEEP),
     "row numbers": ("left out: consecutive whole numbers, which number the rows", KEEP),
+    "daily dates": (
+        "left out: consecutive dates, one for each row, which number the rows",
+        "--keep {name} takes it in as days since 1970-01-01",
+    ),
     "all texts": ("left out: a different text in every row, as names have it", KEEP),
     "identifier": ("left out: named like an identifier", KEEP),
     "sorted": ("left out: it only rises or falls down the file, which is sorted by class too", KEEP),
@@ -50,6 +54,8 @@ TOPICS = {
     # Columns kept.
     "distinct": ("kept, although all its whole numbers are different", DROP),
     "tells class": ("kept, although each of its values is in one class only", DROP),
+    "splits classes": ("kept, although it alone tells the class of every row", DROP),
+    "near copy": ("kept, although it alone tells the class of all but so many rows", DROP),
     "unit": (
         "kept as text: numbers with a unit, as in {example}, are as different from each other as names",
         "write the numbers alone in the file",

@@ -237,7 +237,7 @@ def _read_features(
             continue
         kept = name in roles.kept
         values = read_values(frame[name], decimal=decimal, kept=kept, missing=options.missing)
-        leak = None if values.kind == "left out" else leak_of(values.values, name, y)
+        leak = None if values.kind == "left out" else leak_of(values.values, name, y, dates=bool(values.date))
         if leak is not None and not (kept and leak != "empty"):
             about = worth_knowing(values.values, name, y, left_out=True)
             read[name] = replace(values, kind="left out")
