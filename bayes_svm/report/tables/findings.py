@@ -55,7 +55,7 @@ TOPICS = {
     "distinct": ("kept, although all its whole numbers are different", DROP),
     "tells class": ("kept, although each of its values is in one class only", DROP),
     "splits classes": ("kept, although it alone tells the class of every row", DROP),
-    "near copy": ("kept, although it alone tells the class of all but so many rows", DROP),
+    "near copy": ("kept, although it alone tells the class with so few exceptions", DROP),
     "unit": (
         "kept as text: numbers with a unit, as in {example}, are as different from each other as names",
         "write the numbers alone in the file",
