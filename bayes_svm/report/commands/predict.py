@@ -84,7 +84,8 @@ def _run(arguments: argparse.Namespace) -> int:
         write_file(output, text.encode("utf-8"))
     n_asked = columns["answer"].count(ASK)
     n = len(columns["answer"])
-    about = f"{n} rows: {n - n_asked} answered, {n_asked} for a person ({model.approximate})"
+    rows_of = "1 row" if n == 1 else f"{n} rows"
+    about = f"{rows_of}: {n - n_asked} answered, {n_asked} for a person ({model.approximate})"
     notes = [about, *notes, *([f"Written: {output}"] if output else [])]
     say(printable("".join(f"note: {one_line(note)}\n" for note in notes)), sys.stderr)
     return 0

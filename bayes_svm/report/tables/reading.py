@@ -210,7 +210,8 @@ def _roles(frame: pd.DataFrame, target: str, options: Options, name: str) -> _Ro
             raise InputError(f"{option} names the target {short(target)}; leave it out there")
     dropped = dict.fromkeys(drop, "dropped")
     if only:
-        dropped.update({one: "not chosen" for one in columns if one not in only and one not in dropped})
+        spoken_of = {target, *only, *dropped}
+        dropped.update({one: "not chosen" for one in columns if one not in spoken_of})
     return _Roles(target, special, dropped, frozenset(keep))
 
 

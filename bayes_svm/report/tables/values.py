@@ -262,6 +262,11 @@ def _check_strays(texts: list[str], name: str) -> None:
     numbers = [text for text in texts if possible_decimals([text])]
     if len(numbers) >= N_NUMBERS and len(numbers) >= SHARE * len(texts):
         strays = [text for text in texts if text not in set(numbers)]
+        if not strays:
+            raise InputError(
+                f"column {short(name)} has numbers such as {short(numbers[0])}, with two decimal marks or "
+                "another than the table's: check --decimal, or write them alike in the file"
+            )
         raise InputError(
             f"column {short(name)} has numbers, and texts among them: {listed(strays)}; read them as missing "
             f"with --missing {strays[0]!r}, or leave the column out with --drop {short(name)}"
