@@ -30,9 +30,10 @@ brackets the exact 95 % interval of the share.
 
 Left-out answers are not independent where the columns say nothing. Of two rows that are alike, each is right
 about the other, or both are wrong, so the error of equal classes has about twice the variance of independent
-rows. *Spread* is its standard deviation over that of independent rows. An interval is then exceeded in 8 % of
-the tables instead of 2.5 %, by the mixture and by one machine alike. The report calls an error clear only
-below an interval that is wider by the root of two."""
+rows, and of equal classes about 8 % of the intervals lie wholly below, of the mixture and of one machine
+alike. *Spread* is the root mean square of the error less that of the larger class, in standard deviations of
+independent rows. The report calls an error clearly lower only where an interval wider by the root of two
+lies below."""
 
 SIZES, COLUMNS, SHARES = (60, 120, 300), (5, 20), (0.5, 0.3)
 Case = tuple[int, int, float, int]  # rows, columns, share of the rarer class, seed

@@ -89,7 +89,7 @@ def shown(means: np.ndarray, measure: int) -> list[str]:
 
 def main() -> None:
     parser = parser_for(__doc__ or "")
-    parser.add_argument("--draws", type=int, default=10, metavar="N", help="of each table; default: 10")
+    parser.add_argument("--draws", type=int, default=5, metavar="N", help="of each table; default: 5")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes; default: 1")
     args = parse(parser)
     about = ABOUT.format(rows=N_ROWS, draws=args.draws, test=N_TEST)

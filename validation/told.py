@@ -226,7 +226,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=20, metavar="N", help="of 60 and 200 rows; default: 20")
     parser.add_argument("--full", type=int, default=5, metavar="N", help="draws in full; default: 5")
     parser.add_argument(
-        "--noise", type=int, default=40, metavar="N", help="tables of noise of each kind; default: 40"
+        "--noise", type=int, default=9, metavar="N", help="tables of noise of each kind; default: 9"
     )
     parser.add_argument(
         "--first", type=int, default=1000, metavar="SEED", help="seed of the first of them; default: 1000"
