@@ -23,12 +23,16 @@ from threadpoolctl import threadpool_limits
 from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.plots import LeaveOneOutDisplay
 from bayes_svm.report.cli import main as command
-from bayes_svm.report.model import features_of
+from bayes_svm.report.content import make_report
+from bayes_svm.report.model import FittedTable, features_of, fit_table
 from bayes_svm.report.record import Settings
+from bayes_svm.report.render import to_html, to_json
 from bayes_svm.report.tables.features import feature_transformer
 from bayes_svm.report.tables.reading import read_table
+from bayes_svm.report.terminal import to_text
 from validation._common import SETS, Page, parse, parser_for, table
 from validation._common import progress as say
+from validation._noise import add_noise
 from validation._sets import (
     CHOSEN_ON,
     IMBALANCED,
@@ -40,17 +44,22 @@ from validation._sets import (
 
 ABOUT = """\
 The error that is told is that of what `predict` returns, for each row by the machine without the row's
-stratum. The first table tells the error of one table of data in every place that tells it; of what is
-compared with it (named so in the report), the row left out alone, the sign's error, and for several classes
-the average over one class against the rest, are beside it.
+stratum. The first table tells the error of one table of data in every place that tells the report's default:
+the mixture's estimator, `BayesSVCSearch` with the report's grid, and the report itself. The second tells that
+of one machine, `--quick`, and of what is compared with it (named so in the report): the row left out alone,
+the sign's error, and for several classes the average over one class against the rest.
 
-The second sets what is told beside what is true: `left_out_.error` of `BayesSVC(C=C)`, C = 1 and 10, and the
+The next set what is told beside what is true: `left_out_.error` of `BayesSVC(C=C)`, C = 1 and 10, and the
 error of its `predict` on test data, as means over {few} draws ({full} in full); training parts of 60 and 200
 rows, and of a half of the rows up to 2000, columns standardised. Test rows weigh so that the classes are as
-frequent as in training. *Off*: told less true, in points."""
+frequent as in training. *Off*: told less true, in points.
 
-PLACES = ("estimator", "report, JSON", "report, page", "loo, printed", "loo, rows", "plot", "true")
-ROUNDED = {"report, page": 5e-4, "loo, printed": 5e-5}
+The last two say how often noise seems to be more than that."""
+
+OF_REPORT = ("report, JSON", "report, page", "report, printed")
+OF_MIXTURE = ("estimator", *OF_REPORT, "true")
+OF_MACHINE = ("estimator", *OF_REPORT, "loo, printed", "loo, rows", "plot", "true")
+ROUNDED = {"report, page": 5e-4, "report, printed": 5e-4, "loo, printed": 5e-5}
 BESIDE = ("rows alone", "signs", "one against the rest")
 SEVERAL = ("digits", "segmentation", "covtype", "srbct", "vowel")
 N_OVERLAPPING, N_TOLD, N_TEST = 150, 300, 20000
@@ -80,22 +89,26 @@ def write_table(path: Path, X: np.ndarray, y: np.ndarray) -> None:
         writer.writerows([*(f"{value:.17g}" for value in x), f"c{k}"] for x, k in zip(X, y, strict=True))
 
 
-def commands_tell(path: Path) -> dict[str, float]:
-    """The errors that the command line tells of a table."""
+def report_tells(fitted: FittedTable) -> dict[str, float]:
+    """The error that the report of a table tells, in both its forms and on the terminal."""
+    report = make_report(fitted)
+    found, shown, printed = json.loads(to_json(report)), to_html(report, ""), to_text(report)
+    return {
+        "report, JSON": found["performance"]["error"]["value"],
+        "report, page": float(re.findall(r'"figure-number">([0-9.]+)', shown)[0]) / 100,
+        "report, printed": float(re.findall(r"left out +([0-9.]+) %", printed)[0]) / 100,
+    }
+
+
+def loo_tells(path: Path) -> dict[str, float]:
+    """The error that `bayes-svm loo` tells of a table."""
     printed = io.StringIO()
     with redirect_stdout(printed), redirect_stderr(io.StringIO()):
-        asked = [str(path), "--target", "class"]
-        if command(["loo", *asked, "--output", "rows.csv"]):
+        if command(["loo", str(path), "--target", "class", "--output", "rows.csv"]):
             raise RuntimeError("bayes-svm loo failed")
-        for page in ("page.html", "page.json"):
-            if command(["report", *asked, "--quick", "--output", page]):
-                raise RuntimeError("bayes-svm report failed")
-    report, shown = json.loads(Path("page.json").read_text()), Path("page.html").read_text()
     with open("rows.csv", newline="") as file:
         wrong = [row["predicted"] != row["label"] for row in csv.DictReader(file)]
     return {
-        "report, JSON": report["performance"]["error"]["value"],
-        "report, page": float(re.findall(r'"figure-number">([0-9.]+)', shown)[0]) / 100,
         "loo, printed": float(re.findall(r"error ([0-9.]+[0-9])", printed.getvalue())[0]),
         "loo, rows": float(np.mean(wrong)),
     }
@@ -108,7 +121,20 @@ def plot_tells(model: BayesSVC) -> float:
     return wrong / len(model.left_out_.y)
 
 
-def told_everywhere(data: str, name: str) -> list[object]:
+def line_of(name: str, y: np.ndarray, found: dict[str, float], places: tuple[str, ...]) -> list[object]:
+    """A line of a table of errors, which says whether all places tell the same."""
+    # The page and the terminal show a tenth of a per cent, `bayes-svm loo` a hundredth.
+    same = all(
+        abs(found[place] - found["estimator"]) <= ROUNDED.get(place, 0.0) + 1e-12
+        for place in places[:-1]
+        if place in found
+    )
+    errors = [f"{100 * found[place]:.2f}" if place in found else "–" for place in places]
+    return [name, len(y), len(np.unique(y)), *errors, "yes" if same else "NO"]
+
+
+def told_everywhere(data: str, name: str) -> tuple[list[object], list[object]]:
+    """The lines of the mixture and of one machine."""
     X, y, X_test, y_test = parts_of(data, name)
     with tempfile.TemporaryDirectory() as folder, chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -117,11 +143,17 @@ def told_everywhere(data: str, name: str) -> list[object]:
         read = read_table(path, "class")
         _, features = features_of(read, Settings())
         model = BayesSVC(leave_out_size=None).fit(features, read.labels)
-        found = {"estimator": model.left_out_.error, **commands_tell(path)}
+        told = report_tells(fit_table(read, Settings(quick=True)))
+        found = {"estimator": model.left_out_.error, **told, **loo_tells(path)}
+        fitted = fit_table(read, Settings())
+        mixture = fitted.estimator
+        mixed = {"estimator": mixture.left_out_error_, **report_tells(fitted)}
         columns = feature_transformer(read.frame).fit(read.frame)
         new = pd.DataFrame(X_test, columns=[f"x{k}" for k in range(X.shape[1])])[read.frame.columns]
         truly = np.array([f"c{k}" for k in y_test])
-        found["true"] = float(np.mean(model.predict(columns.transform(new)) != truly))
+        features_of_new = columns.transform(new)
+        found["true"] = float(np.mean(model.predict(features_of_new) != truly))
+        mixed["true"] = float(np.mean(mixture.predict(features_of_new) != truly))
         if len(model.classes_) == 2:
             found["plot"] = plot_tells(model)
         alone = clone(model).set_params(leave_out="rows").fit(features, read.labels)
@@ -137,20 +169,8 @@ def told_everywhere(data: str, name: str) -> list[object]:
                 ]
             )
         )
-    # The page shows a tenth of a per cent, the command a hundredth.
-    same = all(
-        abs(found[place] - found["estimator"]) <= ROUNDED.get(place, 0.0) + 1e-12
-        for place in PLACES[:-1]
-        if place in found
-    )
-    return [
-        name,
-        len(y),
-        len(model.classes_),
-        *(f"{100 * found[place]:.2f}" if place in found else "–" for place in PLACES),
-        "yes" if same else "NO",
-        *(f"{100 * found[way]:.2f}" for way in BESIDE),
-    ]
+    beside = [f"{100 * found[way]:.2f}" for way in BESIDE]
+    return line_of(name, y, mixed, OF_MIXTURE), [*line_of(name, y, found, OF_MACHINE), *beside]
 
 
 def one_case(data: str, name: str, n: int | None, C: float, seed: int) -> tuple[float, float]:
@@ -205,16 +225,29 @@ def main() -> None:
     parser = parser_for(__doc__ or "")
     parser.add_argument("--draws", type=int, default=20, metavar="N", help="of 60 and 200 rows; default: 20")
     parser.add_argument("--full", type=int, default=5, metavar="N", help="draws in full; default: 5")
+    parser.add_argument(
+        "--noise", type=int, default=9, metavar="N", help="tables of noise of each kind; default: 9"
+    )
+    parser.add_argument(
+        "--first", type=int, default=1000, metavar="SEED", help="seed of the first of them; default: 1000"
+    )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes; default: 1")
     args = parse(parser)
     matplotlib.use("Agg")
     page = Page("validation.told", "One error rate", ABOUT.format(few=args.draws, full=args.full))
-    rows = [told_everywhere(args.data, name) for name in ("five classes", *SEVERAL, *args.sets)]
-    head = ("set", "rows", "classes", *PLACES, "one rate", *BESIDE)
-    page.add("## One table, told everywhere", "Errors in %.", table(head, rows))
+    names = ("five classes", *SEVERAL, *args.sets)
+    mixtures, machines = zip(*(told_everywhere(args.data, name) for name in names), strict=True)
+    about = ("set", "rows", "classes")
+    page.add(
+        "## The default, told everywhere", "Errors in %.", table((*about, *OF_MIXTURE, "one rate"), mixtures)
+    )
+    head = (*about, *OF_MACHINE, "one rate", *BESIDE)
+    page.add("## One machine, told everywhere", "Errors in %.", table(head, machines))
     say("told everywhere: done")
     for n, draws in ((60, args.draws), (200, args.draws), (None, args.full)):
         add_truth(page, args, n, draws)
+    add_noise(page, args.noise, args.first, args.jobs)
+    say("noise: done")
     page.finish(args.output)
 
 

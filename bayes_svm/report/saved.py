@@ -53,6 +53,8 @@ class SavedModel:
         Columns of the training table that it does not need.
     identifiers : ndarray of shape (n,)
         Identifiers of the training rows.
+    id_name : str or None
+        The column that they are from.
     target : str
         Name of the target column.
     positive : object
@@ -74,6 +76,7 @@ class SavedModel:
     columns: tuple[Seen, ...]
     ignored: tuple[str, ...]
     identifiers: np.ndarray
+    id_name: str | None
     target: str
     positive: Any
     impute: bool
@@ -122,6 +125,7 @@ def model_bytes(fitted: FittedTable) -> bytes:
         "columns": [asdict(one) for one in _seen(fitted)],
         "ignored": [one.name for one in table.columns if one.kind == "left out"],
         "identifiers": np.arange(1, len(y) + 1) if table.identifiers is None else table.identifiers,
+        "id_name": table.id_name,
         "target": table.target,
         "positive": None if fitted.positive is None else fitted.classes[fitted.positive].item(),
         "impute": settings.impute,
@@ -202,6 +206,8 @@ def load_model(path: str | Path) -> tuple[SavedModel, list[str]]:
 
 def _model_of(content: dict[str, Any]) -> SavedModel:
     """The model with this content; an error of some kind if it is none."""
+    # Older files do not name the column of the identifiers.
+    content = {"id_name": None, **content}
     fields = {key: content[key] for key in SavedModel.__dataclass_fields__}
     fields["columns"] = tuple(
         Seen(**{**one, "values": tuple(one["values"]), "missing": tuple(one["missing"])})

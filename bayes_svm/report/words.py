@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from .formats import MISSING, number, percent, short
-from .record import Report
+from .record import Report, ValueWithInterval
 from .surprises import Cell, Surprise
 
-__all__ = ["Words", "told", "words_of"]
+__all__ = ["Words", "clearly_below", "told", "words_of"]
+
+# Where the columns say nothing, the left-out error has up to twice the variance of that of independent rows:
+# of two rows that are alike, each is right about the other, or both are wrong.
+WIDER = math.sqrt(2.0)
 
 
 @dataclass(frozen=True)
@@ -63,11 +68,29 @@ def told(cell: Cell, surprise: Surprise) -> str:
     )
 
 
+def clearly_below(error: ValueWithInterval, base: float) -> bool:
+    """Whether chance is no explanation for an error below that of always giving the same answer.
+
+    Parameters
+    ----------
+    error : ValueWithInterval
+        The left-out error, with the interval of independent rows.
+    base : float
+        The error of always predicting the most frequent class.
+
+    Returns
+    -------
+    bool
+        Whether it is below, by more than columns that say nothing reach in one table of forty.
+    """
+    return error.value + WIDER * (error.high - error.value) < base
+
+
 def _against_base(report: Report) -> str:
     error, base = report.performance.error, report.base_error
     most = max(report.model.classes, key=lambda one: one.n).label
     always = f"Always answering “{short(most)}” would be wrong on {percent(base)}"
-    if error.high < base:
+    if clearly_below(error, base):
         return f"{always}."
     if error.value < base:
         return f"{always}, which the model does not clearly beat."

@@ -44,6 +44,14 @@ def test_what_is_loaded_predicts_the_same_bits(tmp_path, n_classes, settings):
     assert found.positive == ("b" if n_classes == 2 else None)
 
 
+def test_a_model_of_before_identifiers_were_named_is_loaded(tmp_path):
+    content = sio.loads(model_bytes(fit(quick=True)), trusted=saved.TRUSTED)
+    del content["id_name"]
+    (tmp_path / "m.skops").write_bytes(sio.dumps(content))
+    found, notes = load_model(tmp_path / "m.skops")
+    assert (found.id_name, notes) == (None, [])
+
+
 def refused(content, tmp_path, message):
     path = tmp_path / "m.skops"
     path.write_bytes(content if isinstance(content, bytes) else sio.dumps(content))

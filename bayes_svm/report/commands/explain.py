@@ -42,6 +42,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from bayes_svm.report.predicting import explained_row
 
     remarks = [f"{one}." for one in rows.remarks[k]]
-    say(printable(f"Row {arguments.row} of {rows.name}\n{explained_row(model, rows, k)!r}\n"))
+    named = "" if rows.id_name == "row" else f" ({rows.id_name} {rows.identifiers[k]})"
+    say(printable(f"Row {arguments.row} of {rows.name}{named}\n{explained_row(model, rows, k)!r}\n"))
     say(printable("".join(f"note: {one_line(note)}\n" for note in [*remarks, *notes])), sys.stderr)
     return 0

@@ -34,7 +34,9 @@ def add_new_rows(parser: argparse.ArgumentParser) -> None:
     """Add the new table and the model."""
     parser.add_argument("data", metavar="new.csv", help=DATA_HELP)
     parser.add_argument("--model", metavar="FILE", required=True, help="the model that bayes-svm fit saved")
-    parser.add_argument("--id", metavar="COL", help="the column that names the rows")
+    parser.add_argument(
+        "--id", metavar="COL", help="the column that names the rows (default: that of the fit)"
+    )
     add_how_to_read(parser)
 
 
@@ -60,7 +62,7 @@ def read_both(arguments: argparse.Namespace) -> tuple[Any, Any, list[str]]:
 
     model, notes = load_model(arguments.model)
     ignored = (*model.ignored, model.target)
-    rows = read_new_rows(arguments.data, model.columns, ignored, options_of(arguments))
+    rows = read_new_rows(arguments.data, model.columns, ignored, options_of(arguments), model.id_name)
     return model, rows, [*notes, *rows.notes]
 
 
@@ -82,7 +84,8 @@ def _run(arguments: argparse.Namespace) -> int:
         write_file(output, text.encode("utf-8"))
     n_asked = columns["answer"].count(ASK)
     n = len(columns["answer"])
-    about = f"{n} rows: {n - n_asked} answered, {n_asked} for a person ({model.approximate})"
+    rows_of = "1 row" if n == 1 else f"{n} rows"
+    about = f"{rows_of}: {n - n_asked} answered, {n_asked} for a person ({model.approximate})"
     notes = [about, *notes, *([f"Written: {output}"] if output else [])]
     say(printable("".join(f"note: {one_line(note)}\n" for note in notes)), sys.stderr)
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from .names import counted, listed, short
@@ -18,6 +18,10 @@ TOPICS = {
     "copy": ("left out: a copy of the target, one value for each class", KEEP),
     "missing by class": ("left out: missing in one class, and there only", KEEP),
     "row numbers": ("left out: consecutive whole numbers, which number the rows", KEEP),
+    "daily dates": (
+        "left out: consecutive dates, one for each row, which number the rows",
+        "--keep {name} takes it in as days since 1970-01-01",
+    ),
     "all texts": ("left out: a different text in every row, as names have it", KEEP),
     "identifier": ("left out: named like an identifier", KEEP),
     "sorted": ("left out: it only rises or falls down the file, which is sorted by class too", KEEP),
@@ -50,6 +54,8 @@ TOPICS = {
     # Columns kept.
     "distinct": ("kept, although all its whole numbers are different", DROP),
     "tells class": ("kept, although each of its values is in one class only", DROP),
+    "splits classes": ("kept, although it alone tells the class of every row", DROP),
+    "near copy": ("kept, although it alone tells the class with so few exceptions", DROP),
     "unit": (
         "kept as text: numbers with a unit, as in {example}, are as different from each other as names",
         "write the numbers alone in the file",
@@ -96,13 +102,15 @@ def change_of(findings: Iterable[Finding]) -> str:
     return "; ".join(dict.fromkeys(way for way in ways if way))
 
 
-def notes_of(findings: Iterable[Finding]) -> list[str]:
+def notes_of(findings: Iterable[Finding], advised: Collection[str] = TOPICS) -> list[str]:
     """One note for each thing found, with the names of its columns.
 
     Parameters
     ----------
     findings : iterable of Finding
         What was found, column by column.
+    advised : collection of str
+        Topics whose notes say how to have it done differently.
 
     Returns
     -------
@@ -119,7 +127,7 @@ def notes_of(findings: Iterable[Finding]) -> list[str]:
         counts = {one.column: one.count for one in of_topic}
         shown = counted(counts) if any(counts.values()) else listed(names)
         first = of_topic[0] if len(names) == 1 else Finding("COL", topic, example=of_topic[0].example)
-        how = f" ({_filled(change, first)})" if change else ""
+        how = f" ({_filled(change, first)})" if change and topic in advised else ""
         notes.append(f"{shown}: {_filled(done, first)}{how}.")
     return notes
 

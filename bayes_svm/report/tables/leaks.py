@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .findings import Finding
+from .telling import exceptions_of, few_enough
 
 if TYPE_CHECKING:
     from bayes_svm.utils.types import Indices
 
-__all__ = ["leak_of", "worth_knowing"]
+__all__ = ["leak_of", "units_in", "worth_knowing"]
 
 # Words that name an identifier as the first or last word of a name, and those that may do so alone.
 ID_WORDS = frozenset({"id", "ids", "identifier", "uuid", "guid", "mrn", "barcode", "accession", "rowid"})
@@ -31,7 +32,7 @@ WITH_UNIT = re.compile(r"([^\d\s.,+-]{0,3} ?)[+-]?\d[\d.,]*( ?[^\d]{0,8})")
 MEASURED = 5
 
 
-def leak_of(values: np.ndarray, name: str, y: Indices) -> str | None:
+def leak_of(values: np.ndarray, name: str, y: Indices, *, dates: bool = False) -> str | None:
     """Why a column is left out.
 
     Parameters
@@ -42,6 +43,8 @@ def leak_of(values: np.ndarray, name: str, y: Indices) -> str | None:
         Name of the column.
     y : ndarray of shape (n,)
         Number of each row's class.
+    dates : bool
+        Whether the numbers are days.
 
     Returns
     -------
@@ -60,7 +63,7 @@ def leak_of(values: np.ndarray, name: str, y: Indices) -> str | None:
     text, n = values.dtype == object, int(there.sum())
     whole = not text and _whole(values)
     if whole and n_distinct == len(values) and np.ptp(values) == len(values) - 1:
-        return "row numbers"
+        return "daily dates" if dates else "row numbers"
     if text and n_distinct == n:
         return "all texts"
     if (text or whole) and (_named_like_an_id(name) or (_may_name_an_id(name) and _has_many(codes[there]))):
@@ -90,12 +93,14 @@ def worth_knowing(values: np.ndarray, name: str, y: Indices, left_out: bool) -> 
         What was found.
     """
     text = values.dtype == object
-    if not (text or _whole(values)):
-        return []
     codes, n_distinct, there = _codes(values)
-    n, found = int(there.sum()), []
+    n = int(there.sum())
     if n == 0:
         return []
+    near = [] if left_out else _near_copy(values, name, y)
+    if not (text or _whole(values)):
+        return near
+    found = []
     if not left_out and not text and n_distinct == len(values):
         found.append(Finding(name, "distinct"))
     like_subjects = n_distinct * REPEATS <= n and _has_many(codes[there])
@@ -103,20 +108,32 @@ def worth_knowing(values: np.ndarray, name: str, y: Indices, left_out: bool) -> 
         found.append(Finding(name, "repeats"))
     elif not left_out and text and n_distinct > MANY_TEXTS:
         found.append(Finding(name, "many texts"))
-    if not left_out and text and _have_one_unit(set(values[there])):
-        found.append(Finding(name, "unit", n, str(values[there][0])))
+    if not left_out and text:
+        found += units_in(values[there], name)
     pairs = len(np.unique(np.column_stack([codes[there], y[there]]), axis=0))
     several = len(np.unique(y)) < n_distinct <= n / 3
     if not left_out and several and pairs == n_distinct:
         found.append(Finding(name, "tells class"))
+    else:
+        found += near
     return found
 
 
-def _have_one_unit(texts: set[str]) -> bool:
-    """Whether texts are different numbers with the same unit, such as "45y" and "7y"."""
-    found = [WITH_UNIT.fullmatch(text) for text in texts]
-    units = {match.groups() if match else None for match in found}
-    return len(texts) >= MEASURED and len(units) == 1 and units.isdisjoint({None, ("", "")})
+def _near_copy(values: np.ndarray, name: str, y: Indices) -> list[Finding]:
+    """A finding if a column tells the class of all rows or of nearly all."""
+    exceptions = exceptions_of(values, y)
+    if not few_enough(exceptions, y):
+        return []
+    return [Finding(name, "near copy" if exceptions else "splits classes", exceptions)]
+
+
+def units_in(texts: np.ndarray, name: str) -> list[Finding]:
+    """A finding if texts are different numbers with the same unit, such as "45y" and "7y"."""
+    different = set(texts)
+    units = {match.groups() if (match := WITH_UNIT.fullmatch(text)) else None for text in different}
+    if len(different) < MEASURED or len(units) > 1 or not units.isdisjoint({None, ("", "")}):
+        return []
+    return [Finding(name, "unit", len(texts), str(texts[0]))]
 
 
 def _whole(values: np.ndarray) -> bool:

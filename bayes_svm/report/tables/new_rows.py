@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,25 @@ from bayes_svm.report.optional import needs
 from bayes_svm.report.text import printable
 
 from .dates import days
+from .findings import Finding, notes_of
+from .leaks import units_in
 from .names import listed, short, unknown_column
-from .numerals import PLAIN, numerals_of, possible_decimals
+from .numerals import PLAIN, Numerals, numerals_of, possible_decimals
 from .options import Options
 from .parsing import parsed
 from .reading import HUGE, decimal_of, verbatim
 from .source import read_source
-from .values import AMONG_NUMBERS, MARKERS, SHORT, as_texts, read_values
+from .values import (
+    AMONG_NUMBERS,
+    MARKERS,
+    SHORT,
+    Values,
+    as_texts,
+    blanks_in,
+    markers_in,
+    numerals_in,
+    read_values,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +42,8 @@ __all__ = ["NewRows", "Seen", "read_new_rows"]
 
 # A number further outside the training range than this share of its width is named.
 BEYOND = 0.1
+# Where the user may have new rows read differently: what else was done is part of the model.
+ADVISED = ("comma", "thousands", "limit")
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,7 @@ class NewRows:
     remarks : list of list of str
         What is unlike the training table in each row, in words.
     notes : tuple of str
-        What was recognised and ignored.
+        What was recognised and ignored, and how values were read.
     """
 
     name: str
@@ -95,7 +110,11 @@ class NewRows:
 
 
 def read_new_rows(
-    path: str | Path, columns: Sequence[Seen], ignored: Sequence[str], options: Options
+    path: str | Path,
+    columns: Sequence[Seen],
+    ignored: Sequence[str],
+    options: Options,
+    id_name: str | None = None,
 ) -> NewRows:
     """Read rows to predict.
 
@@ -109,6 +128,9 @@ def read_new_rows(
         Columns that are known and not needed.
     options : Options
         What the user said.
+    id_name : str or None
+        The column that names the rows of the training table. It names these too, if it is there and the
+        user names no other.
 
     Returns
     -------
@@ -125,93 +147,130 @@ def read_new_rows(
     names = [one.name for one in columns]
     # A code such as "01" is no number.
     as_text = [one.name for one in columns if one.kind == "text"]
-    frame, notes = parsed(source, names, as_text if options.id is None else [*as_text, options.id], options)
-    if options.id is not None and options.id not in frame.columns:
-        raise unknown_column(options.id, list(frame.columns), "--id", source.name)
+    wanted_id = id_name if options.id is None else options.id
+    frame, notes = parsed(source, names, as_text if wanted_id is None else [*as_text, wanted_id], options)
+    wanted_id, about_id = _id_of(frame, wanted_id, options, source.name)
     lacking = [name for name in names if name not in frame.columns]
     if lacking:
         raise InputError(
             f"{source.name!r} lacks columns that the model needs: {listed(lacking)}; add them, or check --sep"
         )
-    known = {*names, *ignored, options.id}
+    known = {*names, *ignored, wanted_id}
     extra = [name for name in frame.columns if name not in known]
     if extra:
         notes.append(f"Columns ignored, which the model does not know: {listed(extra)}.")
     decimal = decimal_of(source, frame[names], options)
-    read, missing, remarks = _read_all(frame, columns, decimal, options)
+    read, missing, remarks, findings = _read_all(frame, columns, decimal, options)
     numbers = frame.index.to_numpy() + 1
     return NewRows(
         name=source.name,
-        id_name="row" if options.id is None else options.id,
-        identifiers=numbers if options.id is None else verbatim(frame[options.id]),
+        id_name="row" if wanted_id is None else wanted_id,
+        identifiers=numbers if wanted_id is None else verbatim(frame[wanted_id]),
         numbers=numbers,
         frame=read,
         missing=missing,
         remarks=remarks,
-        notes=tuple(notes),
+        notes=(*notes, *about_id, *notes_of(findings, advised=ADVISED)),
     )
+
+
+def _id_of(
+    frame: pd.DataFrame, wanted: str | None, options: Options, name: str
+) -> tuple[str | None, list[str]]:
+    """The column that names the rows, and a note if the user has not named it for this file."""
+    if wanted is None:
+        return None, []
+    if options.id is None and wanted not in frame.columns:
+        return None, [
+            f"No column {short(wanted)}, which named the training rows: these are numbered from 1 (--id COL "
+            "names them)."
+        ]
+    if wanted not in frame.columns:
+        raise unknown_column(wanted, list(frame.columns), "--id", name)
+    if options.id is None:
+        return wanted, [
+            f"{short(wanted)}: names the rows, as it did the training rows (--id says otherwise)."
+        ]
+    return wanted, []
 
 
 def _read_all(
     frame: pd.DataFrame, columns: Sequence[Seen], decimal: str | None, options: Options
-) -> tuple[pd.DataFrame, list[list[str]], list[list[str]]]:
-    """The columns that the model needs, and of each row the columns without a value, and remarks."""
+) -> tuple[pd.DataFrame, list[list[str]], list[list[str]], list[Finding]]:
+    """The columns that the model needs; of each row the columns without a value, and remarks; and what was
+    done with the values.
+    """
     import pandas as pd
 
     missing: list[list[str]] = [[] for _ in range(len(frame))]
     remarks: list[list[str]] = [[] for _ in range(len(frame))]
     read = {}
+    findings: list[Finding] = []
     for one in columns:
-        values, strange = _read(frame[one.name], one, decimal, options)
+        found, strange = _read(frame[one.name], one, decimal, options)
+        values = found.values
+        findings += found.findings
         for row, remark in strange.items():
             remarks[row].append(remark)
         for row in np.flatnonzero(pd.isna(values)).tolist():
             if row not in strange:
                 missing[row].append(one.name)
         read[one.name] = values
-    return pd.DataFrame(read), missing, remarks
+    return pd.DataFrame(read), missing, remarks, findings
 
 
 def _read(
     column: pd.Series, seen: Seen, decimal: str | None, options: Options
-) -> tuple[np.ndarray, dict[int, str]]:
-    """The values of one column, NaN where there is none, and remarks by row."""
+) -> tuple[Values, dict[int, str]]:
+    """The values of one column, NaN where there is none, what was done with them, and remarks by row."""
     missing = {*options.missing, *seen.missing}
     if seen.kind == "text":
         return _texts(column, seen, missing)
     import pandas as pd
 
     if seen.date and pd.api.types.is_datetime64_any_dtype(column):
-        return _in_range(read_values(column, decimal=None, kept=True).values, seen)
+        return _in_range(read_values(column, decimal=None, kept=True), seen)
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         values = column.to_numpy(dtype=float, na_value=np.nan)
         if not seen.date or np.isnan(values).all():
-            return _in_range(values, seen)
-    texts = [
-        None if text is None or text in missing or text.lower() in AMONG_NUMBERS else text
-        for text in as_texts(column)
-    ]
-    known = list(dict.fromkeys(text for text in texts if text is not None))
-    by_text = _dates(known, seen) if seen.date else _numbers(known, seen, decimal)
+            return _in_range(Values(values, "number"), seen)
+    texts = as_texts(column)
+    different = [text for text in dict.fromkeys(texts) if text is not None]
+    marks = [text for text in different if text in missing or text.lower() in AMONG_NUMBERS]
+    known = [text for text in different if text not in set(marks)]
+    findings = markers_in(texts, marks, seen.name)
+    if seen.date:
+        by_text = _dates(known, seen)
+        findings += [Finding(seen.name, "dates", 0, text) for text in list(by_text)[:1]]
+    else:
+        numerals = _numbers(known, seen, decimal)
+        by_text = numerals.values
+        findings += numerals_in(texts, numerals, seen.name)
     values = np.array([np.nan if text is None else by_text.get(text, np.nan) for text in texts])
     what = "date" if seen.date else "number"
-    values, strange = _in_range(values, seen)
+    read, strange = _in_range(Values(values, "number", findings), seen)
+    unread = set(known).difference(by_text)
     for row, text in enumerate(texts):
-        if text is not None and text not in by_text:
+        if text in unread:
             strange[row] = f"{short(text)} in column {printable(seen.name)} is no {what}"
-    return values, strange
+    return read, strange
 
 
-def _numbers(texts: list[str], seen: Seen, decimal: str | None) -> dict[str, float]:
+def _numbers(texts: list[str], seen: Seen, decimal: str | None) -> Numerals:
     """The numbers among some texts."""
     all_numbers = [text for text in texts if possible_decimals([text])]
     if all_numbers and (found := numerals_of(all_numbers, seen.name, decimal)) is not None:
-        return found.values
-    by_text: dict[str, float] = {}
-    for text in all_numbers:
-        if (one := numerals_of([text], seen.name, decimal or ".")) is not None:
-            by_text.update(one.values)
-    return by_text
+        return found
+    mark = decimal or "."
+    alone = [one for text in all_numbers if (one := numerals_of([text], seen.name, mark)) is not None]
+    return Numerals(
+        values={text: value for one in alone for text, value in one.values.items()},
+        decimal=mark,
+        commas=tuple(text for one in alone for text in one.commas),
+        grouped=tuple(text for one in alone for text in one.grouped),
+        limits=tuple(text for one in alone for text in one.limits),
+        per_cent=tuple(text for one in alone for text in one.per_cent),
+    )
 
 
 def _dates(texts: list[str], seen: Seen) -> dict[str, float]:
@@ -220,34 +279,51 @@ def _dates(texts: list[str], seen: Seen) -> dict[str, float]:
     return {text: day for text, day in zip(texts, found, strict=True) if not np.isnan(day)}
 
 
-def _in_range(values: np.ndarray, seen: Seen) -> tuple[np.ndarray, dict[int, str]]:
+def _in_range(read: Values, seen: Seen) -> tuple[Values, dict[int, str]]:
     """Values, and a remark for each that is far outside the training range; none can be computed with that
     is too large.
     """
-    stand_ins = [float(text) for text in seen.missing if PLAIN["."].fullmatch(text)]
-    values = np.where(np.isin(values, stand_ins), np.nan, values)
+    values, findings = read.values, list(read.findings)
+    for text in seen.missing:
+        if PLAIN["."].fullmatch(text) and (count := int((values == float(text)).sum())):
+            findings.append(Finding(seen.name, "marker", count, text))
+            values = np.where(values == float(text), np.nan, values)
     margin = BEYOND * (seen.high - seen.low)
     outside = np.flatnonzero((values < seen.low - margin) | (values > seen.high + margin))
     remarks = {
         row: f"{values[row]:g} in column {printable(seen.name)} is outside {seen.low:g} to {seen.high:g}"
         for row in outside.tolist()
     }
-    return np.where(np.abs(values) <= HUGE, values, np.nan), remarks
+    return replace(read, values=np.where(np.abs(values) <= HUGE, values, np.nan), findings=findings), remarks
 
 
-def _texts(column: pd.Series, seen: Seen, missing: set[str]) -> tuple[np.ndarray, dict[int, str]]:
+def _texts(column: pd.Series, seen: Seen, missing: set[str]) -> tuple[Values, dict[int, str]]:
     """Texts in the spelling of the training table; unknown ones are named."""
+    texts = as_texts(column)
     values = np.full(len(column), np.nan, dtype=object)
     strange: dict[int, str] = {}
     by_case = {one.casefold(): one for one in seen.values if len(one) > SHORT}
-    for row, text in enumerate(as_texts(column)):
-        if text is None or text in missing:
+    marks: dict[str, None] = {}
+    respelled: Counter[str] = Counter()
+    for row, text in enumerate(texts):
+        if text is None:
             continue
-        if text in seen.values:
+        if text in missing:
+            marks[text] = None
+        elif text in seen.values:
             values[row] = text
         elif text.casefold() in by_case:
             values[row] = by_case[text.casefold()]
-        elif text.lower() not in MARKERS:
+            respelled[f"{values[row]} and {text}"] += 1
+        elif text.lower() in MARKERS:
+            marks[text] = None
+        else:
             values[row] = text
             strange[row] = f"unknown value {short(text)} in column {printable(seen.name)}"
-    return values, strange
+    findings = [
+        *blanks_in(texts, column),
+        *markers_in(texts, marks, seen.name),
+        *(Finding(seen.name, "spelling", count, both) for both, count in respelled.items()),
+        *units_in(np.array([text for text in texts if text is not None], dtype=object), seen.name),
+    ]
+    return Values(values, "text", findings), strange

@@ -110,6 +110,7 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
         labels=labels,
         notes=tuple(notes),
         identifiers=frame.index.to_numpy() + 1 if options.id is None else verbatim(frame[options.id]),
+        id_name=options.id,
         groups=_groups(frame, options),
         weights=weights,
         positive=positive_of(options.positive, labels, target),
@@ -209,7 +210,8 @@ def _roles(frame: pd.DataFrame, target: str, options: Options, name: str) -> _Ro
             raise InputError(f"{option} names the target {short(target)}; leave it out there")
     dropped = dict.fromkeys(drop, "dropped")
     if only:
-        dropped.update({one: "not chosen" for one in columns if one not in only and one not in dropped})
+        spoken_of = {target, *only, *dropped}
+        dropped.update({one: "not chosen" for one in columns if one not in spoken_of})
     return _Roles(target, special, dropped, frozenset(keep))
 
 
@@ -236,7 +238,7 @@ def _read_features(
             continue
         kept = name in roles.kept
         values = read_values(frame[name], decimal=decimal, kept=kept, missing=options.missing)
-        leak = None if values.kind == "left out" else leak_of(values.values, name, y)
+        leak = None if values.kind == "left out" else leak_of(values.values, name, y, dates=bool(values.date))
         if leak is not None and not (kept and leak != "empty"):
             about = worth_knowing(values.values, name, y, left_out=True)
             read[name] = replace(values, kind="left out")

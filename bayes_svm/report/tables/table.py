@@ -59,6 +59,8 @@ class Table:
         What the user should know about the way the table was read.
     identifiers : ndarray of shape (n,) or None
         Identifier of each row: the values of the column of ``--id``, otherwise the row's number, from 1.
+    id_name : str or None
+        The column of ``--id``.
     groups : ndarray of shape (n,) or None
         Group of each row, such as its patient; groups are left out whole.
     weights : ndarray of shape (n,) or None
@@ -77,6 +79,7 @@ class Table:
     labels: np.ndarray
     notes: tuple[str, ...] = ()
     identifiers: np.ndarray | None = None
+    id_name: str | None = None
     groups: np.ndarray | None = None
     weights: np.ndarray | None = None
     positive: Any = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,18 @@ from .numerals import Numerals, numerals_of, possible_decimals
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AMONG_NUMBERS", "MARKERS", "SHORT", "Values", "as_texts", "merged_spellings", "read_values"]
+__all__ = [
+    "AMONG_NUMBERS",
+    "MARKERS",
+    "SHORT",
+    "Values",
+    "as_texts",
+    "blanks_in",
+    "markers_in",
+    "merged_spellings",
+    "numerals_in",
+    "read_values",
+]
 
 # Texts that mark a missing value, in any case: in every column, and among numbers and dates only.
 MARKERS = frozenset({"na", "n/a", "#n/a", "nan", "null", "?", "missing"})
@@ -103,10 +114,8 @@ def read_values(
         return _of_dates(texts, numbers, formats, name)
     if not kept:
         _check_strays(numbers, name)
-    blanks = sum(text is not None and text != str(value) for text, value in zip(texts, column, strict=True))
-    found = [Finding(name, "blanks", blanks)] if blanks else []
     read = _of_texts(texts, absent, name, kept)
-    return Values(read.values, "text", found + read.findings)
+    return Values(read.values, "text", blanks_in(texts, column) + read.findings)
 
 
 def as_texts(column: pd.Series) -> list[str | None]:
@@ -124,23 +133,35 @@ def _counts(texts: list[str | None], some: Any) -> int:
     return sum(text in chosen for text in texts)
 
 
-def _markers(texts: list[str | None], read: Any, name: str) -> list[Finding]:
-    """A finding for each text that was read as missing."""
-    left = [text for text in dict.fromkeys(texts) if text is not None and text not in read]
-    return [Finding(name, "marker", _counts(texts, [text]), text) for text in left]
+def blanks_in(texts: list[str | None], column: pd.Series) -> list[Finding]:
+    """A finding if values of a column were written with other blanks than the texts read from them."""
+    blanks = sum(text is not None and text != str(value) for text, value in zip(texts, column, strict=True))
+    return [Finding(str(column.name), "blanks", blanks)] if blanks else []
+
+
+def markers_in(texts: list[str | None], marks: Iterable[str], name: str) -> list[Finding]:
+    """A finding for each of the marks, which are texts that were read as missing."""
+    return [Finding(name, "marker", _counts(texts, [text]), text) for text in marks]
+
+
+def numerals_in(texts: list[str | None], found: Numerals, name: str) -> list[Finding]:
+    """A finding for each way in which numbers were not written plainly."""
+    ways = {
+        "comma": found.commas,
+        "thousands": found.grouped,
+        "limit": found.limits,
+        "per cent": found.per_cent,
+    }
+    return [Finding(name, way, _counts(texts, some), some[0]) for way, some in ways.items() if some]
+
+
+def _unread(texts: list[str | None], read: Collection[str]) -> list[str]:
+    return [text for text in dict.fromkeys(texts) if text is not None and text not in read]
 
 
 def _of_numbers(texts: list[str | None], found: Numerals, name: str, kept: bool) -> Values:
     values = np.array([np.nan if text is None else found.values.get(text, np.nan) for text in texts])
-    findings = _markers(texts, found.values, name)
-    for topic, some in (
-        ("comma", found.commas),
-        ("thousands", found.grouped),
-        ("limit", found.limits),
-        ("per cent", found.per_cent),
-    ):
-        if some:
-            findings.append(Finding(name, topic, _counts(texts, some), some[0]))
+    findings = markers_in(texts, _unread(texts, found.values), name) + numerals_in(texts, found, name)
     read = _stand_ins(values, name, kept)
     return Values(read.values, "number", findings + read.findings)
 
@@ -150,7 +171,7 @@ def _of_dates(texts: list[str | None], known: list[str], formats: Sequence[str],
         return Values(np.full(len(texts), np.nan), "left out", [Finding(name, "unclear dates", 0, known[0])])
     by_text = dict(zip(known, days(known, formats[0]).tolist(), strict=True))
     values = np.array([np.nan if text is None else by_text.get(text, np.nan) for text in texts])
-    findings = [*_markers(texts, by_text, name), Finding(name, "dates", 0, known[0])]
+    findings = [*markers_in(texts, _unread(texts, by_text), name), Finding(name, "dates", 0, known[0])]
     return Values(values, "number", findings, formats[0])
 
 
@@ -168,7 +189,7 @@ def _of_texts(texts: list[str | None], absent: set[str], name: str, kept: bool) 
     findings: list[Finding] = []
     if not kept:
         absent = absent | {text for text in texts if text is not None and text.lower() in MARKERS}
-    findings += [Finding(name, "marker", _counts(texts, [text]), text) for text in sorted(absent)]
+    findings += markers_in(texts, sorted(absent), name)
     texts = [None if text in absent else text for text in texts]
     if not kept:
         others = sorted({text for text in texts if text is not None and text.lower() in AMONG_NUMBERS})
@@ -241,6 +262,11 @@ def _check_strays(texts: list[str], name: str) -> None:
     numbers = [text for text in texts if possible_decimals([text])]
     if len(numbers) >= N_NUMBERS and len(numbers) >= SHARE * len(texts):
         strays = [text for text in texts if text not in set(numbers)]
+        if not strays:
+            raise InputError(
+                f"column {short(name)} has numbers such as {short(numbers[0])}, with two decimal marks or "
+                "another than the table's: check --decimal, or write them alike in the file"
+            )
         raise InputError(
             f"column {short(name)} has numbers, and texts among them: {listed(strays)}; read them as missing "
             f"with --missing {strays[0]!r}, or leave the column out with --drop {short(name)}"

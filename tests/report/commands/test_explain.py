@@ -18,11 +18,11 @@ def explained(capsys, row):
 def test_a_row_is_explained_by_training_rows(model, capsys):
     model("--id", "who")
     out, err = explained(capsys, 2)
-    assert out.startswith("Row 2 of new.csv\nExplanation: ill with probability 0.")
+    assert out.startswith("Row 2 of new.csv (who n2)\nExplanation: ill with probability 0.")
     # The training rows have their identifiers.
     assert re.search(r"speak most for ill:\n.*\n +p\d{3} +ill ", out)
     assert "note: approximate: the preprocessing saw these rows" in out
-    assert err == ""
+    assert err == "note: 'who': names the rows, as it did the training rows (--id says otherwise).\n"
 
 
 def test_of_a_mixture_the_heaviest_machine(table, capsys):

@@ -167,3 +167,32 @@ def test_a_threshold_of_one_class_against_the_others(model, capsys):
             found.add((row["predicted"], own < 0.5))
     # Some rows are called so although another class is more probable.
     assert ("worn", True) in found
+
+
+def test_the_model_remembers_which_column_names_the_rows(model, capsys, here):
+    model("--id", "who")
+    rows, err = predicted(capsys)
+    assert [row["who"] for row in rows] == ["n1", "n2", "n3", "n4", "n5"]
+    assert "note: 'who': names the rows, as it did the training rows (--id says otherwise).\n" in err
+    rows, err = predicted(capsys, "--id", "colour")
+    assert [row["colour"] for row in rows] == ["red", "blue", "red", "green", "red"]
+    assert "as it did" not in err
+    (here / "new.csv").write_text("size,width,colour\n0,0,red\n")
+    rows, err = predicted(capsys)
+    assert rows[0]["row"] == "1"
+    assert "note: No column 'who', which named the training rows" in err
+
+
+def test_how_the_file_was_read_is_said_beside_the_rows(model, capsys, here):
+    model()
+    (here / "new.csv").write_text("size;width;colour\n1,5;?;red\n0,5;0,1;Red\n", encoding="utf-16")
+    rows, err = predicted(capsys)
+    assert len(rows) == 2
+    for note in (
+        "The encoding is UTF-16.",
+        "Cells are separated by ';' (--sep says otherwise).",
+        "'size' (2), 'width' (1): decimal commas, as in '1,5', read as points (--decimal . says otherwise).",
+        "'width' (1): '?' read as missing.",
+        "'colour' (1): 'red and Red' read as one value.",
+    ):
+        assert f"note: {note}\n" in err

@@ -83,3 +83,32 @@ def test_subjects_with_several_rows():
     assert topics(patients, "patient", MIXED) == ["repeats"]
     assert topics(patients, "patient", MIXED, left_out=True) == ["repeats"]
     assert topics(patients, "score", MIXED) == []
+
+
+def test_consecutive_dates_are_not_called_numbers():
+    days = RANDOM.permutation(N) + 18000.0
+    assert leak_of(days, "day", MIXED, dates=True) == "daily dates"
+    assert leak_of(2 * days, "day", MIXED, dates=True) is None
+
+
+FIFTIES = np.repeat([0, 1], 50)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (texts(np.where(FIFTIES ^ (np.arange(100) == 7), "ill", "well")), [("near copy", 1)]),
+        # A copy, but for a missing value.
+        (np.where(np.arange(100) == 7, np.nan, FIFTIES), [("splits classes", 0)]),
+        (FIFTIES + np.linspace(0.0, 0.9, 100), [("splits classes", 0)]),
+        (-FIFTIES + np.where(np.arange(100) == 70, 5.5, np.linspace(0.0, 0.9, 100)), [("near copy", 1)]),
+        # Three exceptions are too many to be named among 50 rows of the rarer class.
+        (FIFTIES ^ (np.arange(100) % 40 == 7), []),
+        (RANDOM.normal(size=100), []),
+    ],
+)
+def test_near_copies_are_named(values, told):
+    y = FIFTIES
+    found = worth_knowing(values if values.dtype == object else values + 0.0, "x", y, False)
+    assert [(one.topic, one.count) for one in found] == told
+    assert worth_knowing(values if values.dtype == object else values + 0.0, "x", y, True) == []

@@ -24,7 +24,10 @@ def test_columns_are_found_by_name(write):
     found = read(write, "y,colour,more,size,seen,number\np,red,1,5,01.06.2020,7\n")
     assert list(found.frame.columns) == ["size", "seen", "colour"]
     assert found.frame.iloc[0].tolist() == [5.0, 18414.0, "red"]
-    assert found.notes == ("Columns ignored, which the model does not know: 'more'.",)
+    assert found.notes == (
+        "Columns ignored, which the model does not know: 'more'.",
+        "'seen': dates such as '01.06.2020' read as days since 1970-01-01.",
+    )
     assert (found.missing, found.remarks) == ([[]], [[]])
     assert (found.id_name, found.identifiers.tolist()) == ("row", [1])
 
@@ -42,7 +45,16 @@ def test_the_file_may_be_written_differently(write):
     assert found.frame["size"].tolist()[0] == 5.5
     assert found.frame["colour"].tolist() == ["red", "blue"]
     assert found.missing == [[], ["size", "seen"]]
-    assert found.notes == ("The encoding is UTF-16.", "Cells are separated by ';' (--sep says otherwise).")
+    assert found.notes == (
+        "The encoding is UTF-16.",
+        "Cells are separated by ';' (--sep says otherwise).",
+        "'size' (1): '?' read as missing.",
+        "'size' (1): decimal commas, as in '5,5', read as points (--decimal . says otherwise).",
+        "'seen' (1): 'NA' read as missing.",
+        "'seen': dates such as '01.06.2020' read as days since 1970-01-01.",
+        "'colour' (1): blanks around values removed, and ends of lines within them read as blanks.",
+        "'colour' (1): 'red and Red' read as one value.",
+    )
 
 
 def test_what_is_strange_is_told_row_by_row(write):
@@ -105,3 +117,73 @@ def test_what_was_missing_in_training_is_missing_here(write):
 def test_a_whole_column_may_be_empty(write):
     found = read(write, HEADER + "red,5,\nblue,6,\n")
     assert found.missing == [["seen"], ["seen"]]
+
+
+def test_how_numbers_were_read_is_said(write):
+    columns = (
+        Seen("level", "number", "", 0.0, 10.0, missing=("-999",)),
+        Seen("share", "number", "", 0.0, 100.0),
+        Seen("count", "number", "", 0.0, 9000.0),
+    )
+    found = read_new_rows(write('level,share,count\n-999,5 %,"1,200.5"\n5,<7,30\n'), columns, (), Options())
+    assert found.frame.iloc[:, 1:].to_numpy().tolist() == [[5.0, 1200.5], [7.0, 30.0]]
+    assert found.notes == (
+        "'level' (1): '-999' read as missing.",
+        "'share' (1): a limit such as '<7' read as the limit itself (write the value that you want in the "
+        "file).",
+        "'share' (1): per cent signs left out.",
+        "'count' (1): separators of thousands, as in '1,200.5', left out (--decimal says otherwise).",
+    )
+
+
+def test_numbers_that_cannot_be_read_together_are_read_one_by_one(write):
+    columns = (Seen("size", "number", "", 0.0, 10.0),)
+    found = read_new_rows(write('size\n"1.5"\n"2,5"\n"<3"\n'), columns, (), Options())
+    assert found.frame["size"].tolist()[::2] == [1.5, 3.0]
+    assert found.remarks[1] == ["'2,5' in column size is no number"]
+    assert found.notes == (
+        "'size' (1): a limit such as '<3' read as the limit itself (write the value that you want in the "
+        "file).",
+    )
+
+
+def test_what_was_missing_or_spelt_otherwise_among_texts_is_said(write):
+    columns = (Seen("colour", "text", values=("blue", "red"), missing=("none",)),)
+    found = read_new_rows(write("colour\nnone\nRED\nRed\nRED\nNA\nblue\n"), columns, (), Options())
+    assert found.notes == (
+        "'colour' (1): 'none' read as missing.",
+        "'colour' (1): 'NA' read as missing.",
+        "'colour' (2): 'red and RED' read as one value.",
+        "'colour' (1): 'red and Red' read as one value.",
+    )
+
+
+def test_numbers_with_a_unit_are_named_here_too(write):
+    ages = [f"{age}y" for age in range(30, 40)]
+    columns = (Seen("age", "text", values=tuple(ages)),)
+    found = read_new_rows(write("age\n" + "\n".join(ages) + "\n"), columns, (), Options())
+    assert found.notes == (
+        "'age' (10): kept as text: numbers with a unit, as in '30y', are as different from each other as "
+        "names.",
+    )
+
+
+def test_the_column_that_named_the_training_rows_names_these(write):
+    columns = (Seen("size", "number", "", 0.0, 10.0),)
+    path = write("who,nr,size\n007,1,5\n008,2,6\n")
+    found = read_new_rows(path, columns, (), Options(), "who")
+    assert (found.id_name, found.identifiers.tolist()) == ("who", ["007", "008"])
+    assert found.notes == (
+        "Columns ignored, which the model does not know: 'nr'.",
+        "'who': names the rows, as it did the training rows (--id says otherwise).",
+    )
+    other = read_new_rows(path, columns, ("who",), Options(id="nr"), "who")
+    assert (other.id_name, other.identifiers.tolist(), other.notes) == ("nr", ["1", "2"], ())
+    gone = read_new_rows(write("size\n5\n6\n"), columns, (), Options(), "who")
+    assert (gone.id_name, gone.identifiers.tolist()) == ("row", [1, 2])
+    assert gone.notes == (
+        "No column 'who', which named the training rows: these are numbered from 1 (--id COL names them).",
+    )
+    two = write("nr,size\n1,5\n")
+    with pytest.raises(InputError, match="has no column 'whom'; choose --id"):
+        read_new_rows(two, columns, (), Options(id="whom"), "who")

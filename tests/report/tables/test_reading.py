@@ -116,6 +116,8 @@ def test_only_some_columns(write):
     )
     assert list(read_table(write(text), "y", Options(only=("a,d",))).frame.columns) == ["a", "d"]
     assert list(read_table(write(text), "y", Options(only=("b,c",))).frame.columns) == ["b,c"]
+    # The target is no column that is left out.
+    assert read_table(write(text), "y", Options(only=("a,d",))).notes == ("'b,c': left out by --only.",)
     for option in ("drop", "only", "keep"):
         with pytest.raises(InputError, match=f"has no column 'z'; choose --{option} from its columns"):
             read_table(write(text), "y", Options(**{option: ("z",)}))

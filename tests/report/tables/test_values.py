@@ -90,3 +90,12 @@ def test_spellings():
     assert done_of(findings) == "'red and Red' read as one value (1)"
     # Genotypes and other codes are left alone.
     assert read(["AA", "Aa", "aa"]).values.tolist() == ["AA", "Aa", "aa"]
+
+
+@pytest.mark.parametrize(
+    ("decimal", "texts"),
+    [(",", [f"{k}.25" for k in range(30)]), (None, [f"{k}.25" for k in range(29)] + ["3,5"])],
+)
+def test_numbers_that_the_decimal_mark_does_not_fit_are_refused(decimal, texts):
+    with pytest.raises(InputError, match=r"column 'x' has numbers such as '0.25', .*: check --decimal"):
+        read_values(pd.Series(texts, name="x"), decimal=decimal, kept=False)
