@@ -1,4 +1,4 @@
-"""The built site: links lead somewhere, answers are near, examples are quick.
+"""The built site: links lead somewhere, answers are near, nothing comes from elsewhere, examples are quick.
 
 The environment variable BAYES_SVM_SITE names the folder that `.ci/docs` built.
 """
