@@ -28,8 +28,8 @@ y, y_new = images.target[train], images.target[test]
 # %%
 # Log loss
 # --------
-# The old way warns that it will go; the advised way calibrates votes of pairs, which are poor values to
-# calibrate.
+# The old way warns that it will be removed. The advised way calibrates votes of pairs, which are poor values
+# to calibrate.
 model = BayesSVC().fit(X, y)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)
