@@ -30,11 +30,11 @@ shown = axes.contourf(x0, x1, surface.reshape(x0.shape), np.linspace(0, 1, 11), 
 for label, marker in enumerate("ox"):
     axes.plot(*X[y == label].T, marker, color="black", markersize=4, label=f"class {label}")
 axes.plot(*point, "k*", markersize=16, label="the point in question")
-for rows, marker in ((found.supporting, "o"), (found.opposing, "s")):
+for rows, marker, side in ((found.supporting, "o", 9), (found.opposing, "s", -38)):
     for row in rows:
         axes.plot(*X[row.row], marker, markersize=13, fillstyle="none", color="black")
         text = f"{row.probability:.2f}"
-        axes.annotate(text, X[row.row], (9, 4), textcoords="offset points", fontweight="bold")
+        axes.annotate(text, X[row.row], (side, 0), textcoords="offset points", fontweight="bold")
 figure.colorbar(shown, label=f"probability of class {found.predicted}")
 axes.set(xlabel="first feature", ylabel="second feature", xlim=(-0.7, 1.5), ylim=(-0.4, 1.1))
 axes.legend(loc="lower left", framealpha=0.8, frameon=True)
