@@ -108,10 +108,12 @@ class Threshold(PerClass):
         Raises
         ------
         ValueError
-            If the shape of the decision values does not fit the number of classes.
+            If the shape of the decision values does not fit the number of classes, or one is NaN.
         """
         values = np.asarray(decision_values, dtype=float)
         check_shape(values, len(self.classes))
+        if np.isnan(values).any():
+            raise ValueError("decision_values contains NaN, of which nothing can be decided.")
         if len(self.classes) == 2:
             return np.asarray(self.classes[(values >= self.threshold).astype(int)])
         if self.objective == "cost":

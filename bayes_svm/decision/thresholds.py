@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,27 @@ from bayes_svm.decision.threshold import Threshold, check_shape
 from bayes_svm.metrics.confusion import Confusion
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
 from bayes_svm.utils.checks import checked_labels, checked_weights, encode_classes
+from bayes_svm.utils.scikit_learn import validate_params
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
 __all__ = ["choose_threshold"]
 
 
+@validate_params(
+    {
+        "objective": [str],
+        "beta": [Real],
+        "at_least": [Real, None],
+        "confidence": [Real, None],
+        "fp": [Real],
+        "fn": [Real],
+        "rate": [Real, None],
+        "n_bootstrap": [Integral],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def choose_threshold(
     y: ArrayLike,
     decision_values: ArrayLike,

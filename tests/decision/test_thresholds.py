@@ -306,3 +306,25 @@ def test_of_next_to_no_rows_no_precision_is_shown():
             sample_weight=np.full(4, 1e-5),
         )
     assert not found.reached
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("beta", "a"),
+        ("rate", "a"),
+        ("at_least", "x"),
+        ("n_bootstrap", None),
+        ("n_bootstrap", 2.5),
+        ("fp", "x"),
+    ],
+)
+def test_an_argument_of_the_wrong_type_is_named(name, value):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of choose_threshold"):
+        choose_threshold([0, 1, 0, 1], [0.0, 1.0, 2.0, 3.0], **{name: value})
+
+
+def test_nothing_is_decided_of_a_missing_decision_value():
+    chosen = choose_threshold([0, 1, 0, 1], [0.0, 1.0, 2.0, 3.0], "f1")
+    with pytest.raises(ValueError, match="decision_values contains NaN"):
+        chosen.decide([1.0, np.nan])
