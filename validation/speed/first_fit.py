@@ -62,6 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="processes of either kind")
     parser.add_argument("--output", metavar="FILE", help="write the page to this file too")
+    parser.add_argument("--data", metavar="DIR", help="not read: the data come with scikit-learn")
     arguments = parser.parse_args()
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     environment = {**os.environ, **threads}
