@@ -7,6 +7,7 @@ __all__ = ["TRUSTED_TYPES"]
 # Names in this package, by module. All of them hold data only: none runs code when it is made.
 _BY_MODULE = {
     "classifiers.bayes_svc": ("BayesSVC",),
+    "classifiers.packed_arrays": ("PackedArrays",),
     "classifiers.pairwise_coupling": ("PairwiseCouplingClassifier",),
     "classifiers.training_rows": ("TrainingRows",),
     "conformal.adding": ("Adder",),

@@ -61,9 +61,27 @@ def files():
     return found
 
 
-def test_exactly_these_types_have_to_be_trusted(files):
-    asked = {name for _, _, file in files for name in sio.get_untrusted_types(data=file)}
+@pytest.fixture(scope="module")
+def compact_files():
+    """Compact models, the data, and their files."""
+    found = []
+    for make, form in [(noisy, np.asarray), (three_classes, np.asarray), (awkward, sparse.csr_matrix)]:
+        X, y = make()
+        model = BayesSVC().fit(form(X), y).compact()
+        found.append((model, X, sio.dumps(model)))
+    return found
+
+
+def test_exactly_these_types_have_to_be_trusted(files, compact_files):
+    asked = {name for _, _, file in [*files, *compact_files] for name in sio.get_untrusted_types(data=file)}
     assert asked == set(TRUSTED_TYPES)
+
+
+def test_a_compact_model_that_is_loaded_gives_the_same_bits(compact_files):
+    for model, X, file in compact_files:
+        loaded = sio.loads(file, trusted=TRUSTED_TYPES)
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
 def test_what_is_loaded_gives_the_same_bits(files):
