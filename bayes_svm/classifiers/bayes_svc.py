@@ -292,7 +292,9 @@ class BayesSVC(SVCPredictions):
         data = link_data(machine, leaving, found, reading)
         self._calibration = Calibration(self.link, self.smoothing, self.multiclass, self.class_weight_)
         self._probabilities = self._calibration.fit(data)
-        self._venn_abers = predictors(data.values, data.y, data.weight)
+        self._venn_abers = predictors(
+            data.values, data.y, data.weight, [one.solution.resolution for one in found]
+        )
         # The attributes: what predictions are made from, and the rows left out.
         self._store_machine(machine, found, reader)
         self._store_left_out(rows_left_out(machine, leaving, found), leaving, data, reading)

@@ -27,9 +27,6 @@ __all__ = ["SolutionReader", "SolutionReading", "joined_readings", "link_data", 
 
 # Number of folds by which the joint link is cross-validated.
 JOINT_FOLDS = 10
-# Left-out values that differ by no more than this multiple of the solution's rounding error are equal. They
-# were seen to be up to 10 apart where all should be -1, and at least 10,000 where a machine tells rows apart.
-ROUNDING = 64.0
 
 
 @dataclass(frozen=True)
@@ -147,7 +144,7 @@ def link_data(
     machine: Machine, leaving: Leaving, found: list[SolutionReading], reading: Array | None
 ) -> LinkData:
     """What the links are fitted to: left-out value, label, weight and reading of each part."""
-    values = [_without_rounding(one.parts.values, one.solution.rounding) for one in found]
+    values = [_without_rounding(one.parts.values, one.solution.resolution) for one in found]
     return LinkData(
         values=values[0] if len(values) == 1 else np.column_stack(values),
         y=machine.y[leaving.part_row],
@@ -158,11 +155,11 @@ def link_data(
     )
 
 
-def _without_rounding(values: Array, rounding: float) -> Array:
+def _without_rounding(values: Array, resolution: float) -> Array:
     """Left-out values; the middle one for all rows if only rounding tells them apart.
 
     Where no direction separates the classes, a machine gives all rows one value. A link that is scaled to the
     values' spread would otherwise be fitted to their rounding errors.
     """
     low, high = float(values.min()), float(values.max())
-    return np.full_like(values, low + (high - low) / 2.0) if high - low <= ROUNDING * rounding else values
+    return np.full_like(values, low + (high - low) / 2.0) if high - low <= resolution else values

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bayes_svm.conformal.scores import LeftOutScores
@@ -43,7 +45,7 @@ class TransductiveVennAbers:
         X : array or CSR matrix of shape (n_new, n_features)
             New points.
         """
-        return read_bags(self.bags(X), self._rows(self.machine.y))
+        return read_bags(self.bags(X), self._rows(self.machine.y), [one.resolution for one in self.solutions])
 
     def bags(self, X: object) -> list[Array]:
         """Left-out values of all rows and of each new point, which is last, with each class as trial label.
@@ -76,7 +78,7 @@ class TransductiveVennAbers:
         return np.repeat(of_row, self.machine.weight.astype(np.intp))
 
 
-def read_bags(bags: list[Array], y: Indices) -> Array:
+def read_bags(bags: list[Array], y: Indices, roundings: Sequence[float] | None = None) -> Array:
     """Intervals of each class against the rest: the ends that the trial labels give.
 
     Parameters
@@ -86,6 +88,8 @@ def read_bags(bags: list[Array], y: Indices) -> Array:
         class as their trial label. One column is that of the second of two classes.
     y : array of shape (n,)
         Class number of each row.
+    roundings : sequence of float, optional
+        Of each column, how much values may differ and be equal. None: not at all.
 
     Returns
     -------
@@ -93,9 +97,10 @@ def read_bags(bags: list[Array], y: Indices) -> Array:
         Lower and upper ends.
     """
     n_columns = bags[0].shape[2]
+    roundings = [0.0] * n_columns if roundings is None else roundings
     columns = [(0, 1)] if n_columns == 1 else [(k, k) for k in range(n_columns)]
     ends = [
-        [reading(bag[:, :, k], np.append(y, c) == own, bag[:, -1, k]) for k, own in columns]
+        [reading(bag[:, :, k], np.append(y, c) == own, bag[:, -1, k], roundings[k]) for k, own in columns]
         for c, bag in enumerate(bags)
     ]
     found = np.stack([np.min(ends, axis=0), np.max(ends, axis=0)], axis=-1)

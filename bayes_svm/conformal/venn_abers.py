@@ -42,6 +42,8 @@ class VennAbers:
         Which points belong to the positive class.
     weight : array of shape (n_samples,)
         How often each point counts.
+    rounding : float, default=0.0
+        New values that differ by no more than this from one of those are equal to it.
 
     References
     ----------
@@ -60,6 +62,7 @@ class VennAbers:
     values: Array
     positive: Mask
     weight: Array
+    rounding: float = 0.0
 
     __repr__ = short_repr
 
@@ -97,12 +100,14 @@ class VennAbers:
         """
         grid, distinct, zeros, ones = self._tables
         at = on_grid(at, grid)
-        low = zeros[np.searchsorted(distinct, at, side="right")]
-        high = ones[np.searchsorted(distinct, at, side="left")]
+        low = zeros[np.searchsorted(distinct, at + self.rounding, side="right")]
+        high = ones[np.searchsorted(distinct, at - self.rounding, side="left")]
         return np.column_stack([np.minimum(low, high), np.maximum(low, high)])
 
 
-def predictors(values: Array, y: Indices, weight: Array) -> list[VennAbers]:
+def predictors(
+    values: Array, y: Indices, weight: Array, roundings: Sequence[float] | None = None
+) -> list[VennAbers]:
     """Predictors of left-out values: one for two classes, otherwise one per class against the rest.
 
     Parameters
@@ -113,10 +118,15 @@ def predictors(values: Array, y: Indices, weight: Array) -> list[VennAbers]:
         Class numbers.
     weight : array of shape (n_samples,)
         How often each value counts.
+    roundings : sequence of float, optional
+        Rounding of the values in each column: see :class:`VennAbers`. None: none beyond the grid.
     """
-    if values.ndim == 1:
-        return [VennAbers(values, y == 1, weight)]
-    return [VennAbers(of_class, y == k, weight) for k, of_class in enumerate(values.T)]
+    columns = values.reshape(len(values), -1).T
+    roundings = [0.0] * len(columns) if roundings is None else roundings
+    return [
+        VennAbers(column, y == (1 if len(columns) == 1 else k), weight, rounding)
+        for k, (column, rounding) in enumerate(zip(columns, roundings, strict=True))
+    ]
 
 
 def intervals(found: Sequence[VennAbers], values: Array) -> Array:
@@ -139,7 +149,7 @@ def intervals(found: Sequence[VennAbers], values: Array) -> Array:
     return np.stack([one.interval(of_class) for one, of_class in zip(found, values.T, strict=True)], axis=1)
 
 
-def reading(values: Array, positive: Mask, own: Array) -> Array:
+def reading(values: Array, positive: Mask, own: Array, rounding: float = 0.0) -> Array:
     r"""Isotonic regression of a bag of points, read at one of them.
 
     .. math:: g(v) = \max_{u \le v} \min_{w \ge v} \;
@@ -157,6 +167,8 @@ def reading(values: Array, positive: Mask, own: Array) -> Array:
         Which points belong to the positive class.
     own : array of shape (n_bags,)
         The value to read at, one of the bag's values.
+    rounding : float, default=0.0
+        Values that differ by no more than this from ``own`` are equal to it.
 
     Returns
     -------
@@ -174,7 +186,7 @@ def reading(values: Array, positive: Mask, own: Array) -> Array:
     step = max(1, AT_A_TIME // shape[1])
     for first in range(0, len(own), step):
         bags = slice(first, first + step)
-        result[bags] = _read(values[bags], positive[bags], own[bags])
+        result[bags] = _read(values[bags], positive[bags], own[bags], rounding)
     return result
 
 
@@ -254,7 +266,7 @@ def _touched(
     return corner
 
 
-def _read(values: Array, positive: Mask, own: Array) -> Array:
+def _read(values: Array, positive: Mask, own: Array, rounding: float) -> Array:
     """Slope of the cumulative sum diagram's lower hull at each bag's own value."""
     n_bags, n = values.shape
     rows, grid = np.arange(n_bags), grid_of(values)
@@ -264,7 +276,7 @@ def _read(values: Array, positive: Mask, own: Array) -> Array:
     across = np.arange(n + 1.0)
     up = np.zeros((n_bags, n + 1))
     np.cumsum(np.take_along_axis(positive, order, axis=1), axis=1, out=up[:, 1:])
-    start, end = (values < own).sum(axis=1), (values <= own).sum(axis=1)
+    start, end = (values < own - rounding).sum(axis=1), (values <= own + rounding).sum(axis=1)
     if np.any(start == end):
         raise ValueError("own must be one of the values of its bag: give the new point's value among them.")
     before, beyond = across <= start[:, None], across >= end[:, None]

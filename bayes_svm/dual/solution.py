@@ -47,6 +47,9 @@ UNIQUE = 1e-8
 TIE_BREAKS = (1e-7, 1e-9, 1e-11, 1e-13)
 # A residual of at most this multiple of its rounding error is no more than rounding.
 ROUNDING_FACTOR = 10.0
+# Decision values that differ by no more than this multiple of the rounding error are equal. Left-out values
+# were seen to be up to 10 apart where all should be -1, and at least 10,000 where a machine tells rows apart.
+RESOLUTION_FACTOR = 64.0
 # After so many pair updates per point a start by the rank of the kernel is tried. It is taken if it violates
 # optimality by at most NEAR_ENOUGH.
 FEW_UPDATES, NEAR_ENOUGH = 5, 0.01
@@ -136,6 +139,11 @@ class DualSolution:
     def exact(self) -> bool:
         """Whether the KKT residual and the relative gap are at most 1e-9, or rounding."""
         return self.reason is None
+
+    @property
+    def resolution(self) -> float:
+        """Decision values that differ by no more than this are equal."""
+        return RESOLUTION_FACTOR * self.rounding
 
     @property
     def relative_gap(self) -> float:

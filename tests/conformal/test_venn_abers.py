@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
+from bayes_svm import BayesSVC
 from bayes_svm.conformal.venn_abers import VennAbers, intervals, left_out_intervals, predictors, reading
 
 
@@ -177,3 +178,28 @@ def test_training_rows_are_read_among_all_others(n_classes):
 def test_a_point_that_is_not_in_its_bag_is_refused():
     with pytest.raises(ValueError, match="own must be one of the values of its bag"):
         reading(np.array([0.0, 1.0]), np.array([False, True]), np.array([0.5]))
+
+
+@pytest.mark.parametrize("n", [90, 330])  # joined by the new point, and read from the fit's left-out values
+def test_where_a_class_cannot_be_separated_the_interval_does_not_follow_rounding(n):
+    # Of classes in a row no hyperplane tells the middle one from both others: its machine says -1 everywhere,
+    # but for the rounding of these large numbers.
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], n // 3)
+    X = 300.0 * (y - 1)[:, None] + 15.0 * rng.normal(size=(n, 1))
+    with pytest.warns(UserWarning, match="do not separate the classes"):
+        model = BayesSVC(kernel="linear").fit(X, y)
+    found = model.predict_interval(X[:: n // 30] + rng.normal(size=(30, 1)))[:, 1]
+    np.testing.assert_array_equal(found, np.tile(found[0], (30, 1)))
+    assert np.all((found[0] > 0.31) & (found[0] < 0.36))
+
+
+def test_a_value_that_differs_by_rounding_is_one_of_the_known():
+    values, positive = np.array([-1.0, -1.0, -1.0, 2.0]), np.array([False, True, False, True])
+    known = VennAbers(values, positive, np.ones(4), 1e-6)
+    at = np.array([-1.0, -1.0 - 9e-7, -1.0 + 9e-7])
+    np.testing.assert_array_equal(known.interval(at), np.tile(known.interval(at[:1]), (3, 1)))
+    assert not np.array_equal(known.interval(np.array([-1.1])), known.interval(at[:1]))
+    bags = np.array([[-1.0 + 9e-7, -1.0 - 9e-7, 2.0, -1.0], [-1.0, -1.0, 2.0, -1.0]])
+    one, other = reading(bags, np.array([False, True, True, False]), bags[:, -1], 1e-6)
+    assert one == other == 1 / 3
