@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.selection.search import BayesSVCSearch
-from bayes_svm.utils.metaestimators import check_instance, left_out_proba, warn_of_steps
+from bayes_svm.utils.metaestimators import check_instance, warn_of_steps
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["find_label_issues", "label_quality_scores"]
@@ -36,7 +36,7 @@ def find_label_issues(
     ----------
     estimator : BayesSVC, BayesSVCSearch or Pipeline that ends in one
         A clone is fitted, with ``leave_out_size=None``. The other steps of a pipeline are fitted once, on all
-        rows.
+        rows. Of a search the left-out probabilities are those of the setting or mixture chosen on all rows.
     X : array or sparse matrix of shape (n_samples, n_features)
         The data.
     y : array of shape (n_samples,)
@@ -61,6 +61,13 @@ def find_label_issues(
     -----
     UserWarning
         If other steps of a pipeline see all rows.
+
+    Notes
+    -----
+    Wrong labels make a rare class look less rare, and hide it from the machine: where most labels of the
+    class are wrong, giving its rows a slack costs least. Class weights between none and "balanced" help, such
+    as the square roots of the balanced ones. With them a mixture of rbf and linear machines ranks the rows
+    best: ``docs/results/label_issues.md``.
 
     References
     ----------
@@ -138,9 +145,10 @@ def _judged(estimator: Any, X: Any, y: ArrayLike) -> tuple[Array, Indices]:
     model = clone(estimator).set_params(**{_size_parameter(estimator): None})
     warn_of_steps(model, "their left-out probabilities")
     model.fit(X, y)
-    proba, classes = left_out_proba(model), model.classes_
-    assert proba is not None  # every estimator that is accepted has them
-    return proba, np.searchsorted(classes, np.asarray(y).ravel())
+    last = model[-1] if isinstance(model, Pipeline) else model
+    # What a search tells of itself allows for the choice, by models of fewer rows: honest, and less sharp.
+    proba = np.exp(last._left_out_logs()) if isinstance(last, BayesSVCSearch) else last.left_out_proba_
+    return proba, np.searchsorted(model.classes_, np.asarray(y).ravel())
 
 
 def _size_parameter(estimator: Any) -> str:

@@ -177,6 +177,12 @@ class SearchPredictions:
         """Log-probabilities of the mixture, from those of its models."""
         return logs[0] if len(logs) == 1 else pooled(np.stack(logs), self.weights_, self.base_)
 
+    def _left_out_logs(self) -> Array:
+        """Left-out log-probabilities of the training rows by the models chosen on all of them."""
+        self._require_models()
+        with np.errstate(divide="ignore"):
+            return self._pooled([np.log(last_step(model).left_out_proba_) for model in self.estimators_])
+
     def _require_models(self) -> None:
         check_is_fitted(self)
         if not hasattr(self, "estimators_"):

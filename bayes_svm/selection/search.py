@@ -307,8 +307,7 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
         else:
             told = crossed_proba(chosen)
         self.estimators_ = [trial.model for trial in used]
-        left_out = self._pooled([trial.logs for trial in used if trial.logs is not None])
-        self._venn_abers = predictors(class_proba(left_out), numbers, weight)
+        self._venn_abers = predictors(class_proba(self._left_out_logs()), numbers, weight)
         costs = np.array([last_step(model).class_weight_ for model in self.estimators_])
         pooled_costs = np.exp(self.weights_ @ np.log(costs) / self.weights_.sum())
         self.class_weight_ = costs[0] if len(costs) == 1 else pooled_costs

@@ -93,6 +93,32 @@ def test_scores_are_of_the_left_out_probabilities():
         assert not np.array_equal(label_quality_scores(BayesSVC(), X, y, method=method), own)
 
 
+def test_a_search_judges_by_what_it_chose_on_all_rows():
+    X, y, _ = mislabelled()
+    grid = {"C": [0.1, 1.0, 10.0]}
+    rows = np.arange(len(y)), np.searchsorted(np.sort(LABELS), y)
+    best = BayesSVCSearch(BayesSVC(), grid).fit(X, y)
+    own = best.best_estimator_.left_out_proba_[rows]
+    np.testing.assert_array_equal(label_quality_scores(BayesSVCSearch(BayesSVC(), grid), X, y), own)
+    mixture = BayesSVCSearch(BayesSVC(), grid, combine="stack").fit(X, y)
+    product = np.exp((1.0 - mixture.weights_.sum()) * mixture.base_) * np.prod(
+        [m.left_out_proba_**w for m, w in zip(mixture.estimators_, mixture.weights_, strict=True)], axis=0
+    )
+    expected = (product / product.sum(axis=1, keepdims=True))[rows]
+    found = label_quality_scores(BayesSVCSearch(BayesSVC(), grid, combine="stack"), X, y)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    assert not np.allclose(found, mixture.left_out_proba_[rows])
+
+
+def test_a_search_in_a_pipeline_and_one_without_models():
+    X, y, _ = mislabelled()
+    search = BayesSVCSearch(BayesSVC(), {"C": [0.1, 1.0]})
+    alone = label_quality_scores(search, X, y)
+    np.testing.assert_array_equal(label_quality_scores(make_pipeline(search), X, y), alone)
+    with pytest.raises(AttributeError, match="fit with refit=True"):
+        label_quality_scores(search.set_params(refit=False), X, y)
+
+
 def test_without_a_doubt_there_is_no_issue():
     X, y = three_classes(60)
     X = X + 20.0 * np.column_stack([np.cos(2.1 * y), np.sin(2.1 * y)])
