@@ -16,8 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
-from sklearn.preprocessing import scale
+from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
@@ -166,21 +165,6 @@ def prediction_table() -> str:
     return table(head, rows)
 
 
-def pickle_table() -> str:
-    """Bytes of pickles on the data that come with scikit-learn."""
-    rows = []
-    for load in (load_iris, load_wine, load_breast_cancer, load_digits):
-        raw, y = load(return_X_y=True)
-        for kind, X in (("as it is", raw), ("standardised", scale(raw))):
-            ours = BayesSVC().fit(X, y)
-            sizes = [len(pickle.dumps(one)) for one in (SVC().fit(X, y), ours, ours.compact())]
-            name = load.__name__.removeprefix("load_").replace("_", " ")
-            rows.append(
-                [f"{name}, {kind}", *(f"{size:,}" for size in sizes), f"**{sizes[2] / sizes[0]:.2f}**"]
-            )
-    return table(("data", "SVC, bytes", "BayesSVC", "its compact()", "compact() / SVC"), rows)
-
-
 def draw(found: dict[tuple[int, float], dict[str, Fit]], path: str) -> None:
     """Time against the number of rows, one panel for each C."""
     import matplotlib
@@ -223,9 +207,6 @@ def main() -> None:
         "## Prediction",
         "5000 new rows, C = 1, one thread. The last problem has every row 20 times.",
         prediction_table(),
-        "## Pickles",
-        "Data that come with scikit-learn; `compact()` is what to save for a service.",
-        pickle_table(),
     )
     page.finish(args.output)
 
