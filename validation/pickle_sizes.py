@@ -1,6 +1,6 @@
 """What pickles of fitted models take, on the data that come with scikit-learn.
 
-python -m validation.pickle_sizes [--output FILE]
+python -m validation.pickle_sizes --data DIR [--output FILE]
 """
 
 from __future__ import annotations
