@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -36,7 +35,7 @@ from bayes_svm.utils.scikit_learn import fit_context
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["BayesSVC", "fit_resumably"]
+__all__ = ["BayesSVC"]
 
 
 class BayesSVC(SVCPredictions):
@@ -365,42 +364,3 @@ class BayesSVC(SVCPredictions):
             f"[BayesSVC] {len(left_out.rows)} rows left out: error {left_out.error:.4f}, "
             f"{left_out.seconds:.2f} s"
         )
-
-
-def fit_resumably(
-    model: BayesSVC,
-    X: Any,
-    y: ArrayLike,
-    open_store: Callable[[tuple[int, int]], Store],
-    sample_weight: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-) -> BayesSVC:
-    """Fit so that an interrupted fit can be resumed: left-out values are stored as they are found.
-
-    Parameters
-    ----------
-    model : BayesSVC
-        The estimator to fit.
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Training data.
-    y : array of shape (n_samples,)
-        Labels.
-    open_store : callable
-        Takes a pair, the number of values of each problem and the number of problems. Returns the store,
-        which may hold the values of an earlier run.
-    sample_weight : array of shape (n_samples,), optional
-        How often each row counts.
-    groups : array of shape (n_samples,), optional
-        Group of each row; groups are left out whole.
-
-    Returns
-    -------
-    BayesSVC
-        The fitted ``model``.
-    """
-    with one_blas_thread():
-        machine = model._machine(X, y, sample_weight)
-        numbers = group_numbers(groups, len(machine.y))
-        leaving = what_leaves(machine, model.leave_out, y, numbers)
-        model._fit(machine, leaving, numbers, open_store((len(leaving.case), machine.n_problems)))
-    return model

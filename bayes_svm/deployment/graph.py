@@ -13,10 +13,10 @@ from skl2onnx.proto import onnx_proto
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.probability.joint import LARGEST_LOG_ODDS, JointLink
 from bayes_svm.probability.kwok import ClippedLink, HingeLink, KwokLink
-from bayes_svm.probability.link import Link, Needs
-from bayes_svm.probability.links import kind_of
+from bayes_svm.probability.link import Link
 from bayes_svm.probability.moderated import TIE_BREAK, ModeratedLink
 from bayes_svm.probability.posterior import Posterior
+from bayes_svm.probability.reading import variance_at
 from bayes_svm.probability.sigmoid import SigmoidLink
 from bayes_svm.utils.types import Array
 
@@ -141,13 +141,12 @@ class Graph:
 
     def reading(self, model: BayesSVC, X: Any, k: int) -> Any:
         """What the link of machine k reads of the posterior, one column; None if it reads nothing."""
-        needs = kind_of(model._calibration.link).needs
-        if not model._link_posteriors or needs is Needs.NOTHING:
+        if not model._link_posteriors or model._read_at is None:
             return None
         posterior = model._link_posteriors[k]
         diagonal, explained = self.diagonal(model.kernel_, X), self.explained(posterior, X)
         left = self.Max(self.Sub(diagonal, explained), _number(0.0))
-        if needs is Needs.VARIANCE:
+        if model._read_at is variance_at:
             return self.Mul(left, _number(1.0 / posterior.lam))
         share = self.Mul(self.Div(explained, diagonal), _number(posterior.lam))
         # A point without variance is as well known as can be.

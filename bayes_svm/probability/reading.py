@@ -17,7 +17,7 @@ from bayes_svm.probability.links import kind_of
 from bayes_svm.probability.posterior import Posterior
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["READERS", "Reader", "reader_of"]
+__all__ = ["READERS", "Reader", "reader_of", "variance_at"]
 
 # Points of the posterior from which the information is computed. 64 are enough, as only the order of
 # magnitude matters: 128 or 256 change the mean log loss of no data set by more than 0.002.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bayes_svm.classifiers.bayes_svc import fit_resumably
+from bayes_svm.classifiers.resumable import fit_resumably
 
 from .csv_text import csv_text
 from .errors import InputError

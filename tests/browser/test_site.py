@@ -101,4 +101,5 @@ def test_colours_can_be_switched(browser, address):
     browser.run("document.querySelector('.theme-change-button[data-mode=dark]').click()")
     shown(browser, "document.documentElement.dataset.theme === 'dark'")
     shown(browser, f"{colour} !== '{light}'")
+    assert browser.run(f"return {colour}") != light
     browser.run("localStorage.clear()")

@@ -87,6 +87,16 @@ def test_training_data_with_equal_rows_and_zeros():
     np.testing.assert_allclose(run(model, X)[1], model.predict_proba(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("link", ["moderated", "kwok", "sigmoid"])
+@pytest.mark.parametrize("make", [noisy, three_classes])
+def test_a_compact_model_gives_the_same(make, link):
+    X, y = make()
+    model = BayesSVC(link=link).fit(X, y)
+    at = near_and_far(X, np.float64)
+    for found, whole in zip(run(model.compact(), at), run(model, at), strict=True):
+        np.testing.assert_array_equal(found, whole)
+
+
 def test_a_pipeline_is_converted_whole():
     X, y = noisy()
     model = make_pipeline(StandardScaler(), BayesSVC()).fit(X, y)

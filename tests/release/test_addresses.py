@@ -89,7 +89,7 @@ def test_the_description_has_no_relative_link(addresses, site, source):
 
 def test_every_link_of_the_readme_leads_to_a_file():
     for target in relative_targets(text_of("README.md")):
-        text_of(target.partition("#")[0])
+        assert text_of(target.partition("#")[0])
 
 
 @pytest.mark.parametrize(

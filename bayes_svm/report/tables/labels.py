@@ -122,16 +122,17 @@ def _check_missing(texts: list[str | None], column: pd.Series) -> None:
 
 def _as_numbers(texts: list[str], target: str) -> np.ndarray:
     """Labels as integers if all are; they are no classes if they are other numbers."""
-    whole = {text: WHOLE.fullmatch(text) for text in set(texts)}
-    if all(whole.values()):
-        return np.array([int(whole[text][1]) for text in texts])  # type: ignore[index]
+    different = set(texts)
+    whole = {text: int(found[1]) for text in different if (found := WHOLE.fullmatch(text))}
+    if len(whole) == len(different):
+        return np.array([whole[text] for text in texts])
     # "<50" and ">=50" are classes.
     numbers = [
         text
-        for text in whole
+        for text in different
         if (possible_decimals([text]) and not LIMIT.match(text)) or text.lower().strip("+-") in ("inf", "nan")
     ]
-    if len(numbers) == len(whole) and not all(text.isdigit() for text in whole):
+    if len(numbers) == len(different) and not all(text.isdigit() for text in different):
         raise InputError(f"the target {short(target)} is continuous; choose a --target column with classes")
     return np.array(texts, dtype=str)
 

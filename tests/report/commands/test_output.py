@@ -69,7 +69,7 @@ class Refusing(io.StringIO):
 
 
 def test_a_closed_pipe_is_no_error():
-    say("text", Refusing(errno.EPIPE))
+    assert say("text", Refusing(errno.EPIPE)) is None
 
 
 def test_a_full_disk_behind_standard_output_is_said(monkeypatch):
