@@ -14,7 +14,7 @@ from bayes_svm.classifiers.compact import Compactable
 from bayes_svm.classifiers.explaining import as_one_row, explained
 from bayes_svm.classifiers.explanation import Explanation
 from bayes_svm.classifiers.parameters import SVCParameters
-from bayes_svm.conformal.intervals import TransductiveVennAbers
+from bayes_svm.conformal.intervals import Joined, TransductiveVennAbers, where_exact
 from bayes_svm.conformal.venn_abers import intervals
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
@@ -69,7 +69,7 @@ def blocks_of(X: Any) -> list[slice]:
     return list(gen_batches(X.shape[0], AT_A_TIME)) or [slice(0, 0)]
 
 
-def left_out_logs(model: Any, X: Any) -> list[Array]:
+def left_out_logs(model: Any, X: Any) -> Joined:
     """Log-probabilities of a BayesSVC at all rows and each new point, left out of its machines in turn.
 
     The links remain those of the fit; they do not moderate.
@@ -83,14 +83,14 @@ def left_out_logs(model: Any, X: Any) -> list[Array]:
 
     Returns
     -------
-    list of arrays of shape (n_new, n + 1, n_classes)
-        One for each class that is the trial label of the new points, which are last.
+    Joined
+        The log-probabilities, with one column for each class.
     """
     with one_blas_thread():
-        bags = model._transductive().bags(model._checked(X))
+        bags, inexact = model._transductive().joined(model._checked(X))
     flat = (bag.reshape(-1, bag.shape[2]) for bag in bags)
     logs = (model._probabilities.unmoderated(one[:, 0] if one.shape[1] == 1 else one) for one in flat)
-    return [one.reshape(*bag.shape[:2], -1) for one, bag in zip(logs, bags, strict=True)]
+    return Joined([one.reshape(*bag.shape[:2], -1) for one, bag in zip(logs, bags, strict=True)], inexact)
 
 
 class SVCPredictions(Compactable, SVCParameters):
@@ -197,7 +197,7 @@ class SVCPredictions(Compactable, SVCParameters):
         With up to 200 rows the new point is one of n + 1: all of them, with the point's trial label, are left
         out of their machine in turn. That takes two leave-one-outs for each point. With more rows, with
         groups, sample weights that are no whole numbers, or a precomputed kernel, the left-out values of the
-        fit are read.
+        fit are read; also for points with which some value of the n + 1 cannot be found exactly.
 
         If the values were held out, the one of the two that belongs to the point's true label would be
         perfectly calibrated, whatever the distribution of the data; therefore, over all points, the mean of
@@ -218,6 +218,11 @@ class SVCPredictions(Compactable, SVCParameters):
         array of shape (n_samples, 2) or (n_samples, n_classes, 2)
             Lower and upper end. For two classes they are of the probability of ``classes_[1]``; otherwise
             of each class against the rest, by its own machine.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If some left-out values of the n + 1 points are not exact.
 
         References
         ----------
@@ -320,11 +325,14 @@ class SVCPredictions(Compactable, SVCParameters):
 
     def _intervals(self, X: Any) -> Array:
         """Probability intervals at rows that have been checked."""
+        of_fit = intervals(self._venn_abers, self._margins(X))
         if self._joined is None:
-            return intervals(self._venn_abers, self._margins(X))
+            return of_fit
         with one_blas_thread():
             predictor = self._transductive()
-            return np.concatenate([predictor.intervals(X[block]) for block in blocks_of(X)])
+            found = [predictor.intervals(X[block]) for block in blocks_of(X)]
+        ends, inexact = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return where_exact(ends, inexact, of_fit)
 
     def _transductive(self) -> TransductiveVennAbers:
         fitted, bag = copy(self), self._bag

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from bayes_svm._core.removals import Removals
@@ -134,13 +135,16 @@ class Bags(NamedTuple):
     near : array of shape (n_new,)
         Values that differ by at most this are equal.
     unstable : array of bool of shape (n_new,)
-        Whether an intercept was not unique.
+        Whether an intercept was not unique, or a value is not exact.
+    inexact : array of bool of shape (n_new,)
+        Whether a value is not exact.
     """
 
     values: Array
     own: Array
     near: Array
     unstable: Mask
+    inexact: Mask
 
 
 def _add(
@@ -247,17 +251,19 @@ class AddedScores(Scores):
         sign = 1.0 if c == positive else -1.0
         new = NewPoints(cross, diagonal, np.arange(n_new), np.full(n_new, sign), np.full(n_new, self.unit[c]))
         added = self._adders[k].add(new)
-        values, own, unstable = self._values_of(k, new, added)
+        values, own, statuses = self._values_of(k, new, added)
         summands = np.abs(cross) @ np.abs(self.solutions[k].beta) + np.abs(added.beta[:, -1]) * diagonal
         summands = np.maximum(summands, self._summands[k])
         extremes = values.max(axis=1, initial=1.0), -values.min(axis=1, initial=-1.0), np.abs(own)
         largest = np.maximum.reduce(extremes)
-        unstable = unstable | np.isin(added.status, ("unstable", "inexact"))
-        return Bags(values, own, np.maximum(TIE * largest, ROUNDED * summands), unstable)
+        statuses = np.column_stack([added.status, statuses])
+        unstable, inexact = ((statuses == one).any(axis=1) for one in ("unstable", "inexact"))
+        near = np.maximum(TIE * largest, ROUNDED * summands)
+        return Bags(values, own, near, unstable | inexact, inexact)
 
     @abstractmethod
-    def _values_of(self, k: int, new: NewPoints, added: Machines) -> tuple[Array, Array, Mask]:
-        """Values of the parts and of the new points, and whether they are unstable."""
+    def _values_of(self, k: int, new: NewPoints, added: Machines) -> tuple[Array, Array, NDArray[np.str_]]:
+        """Values of the parts and of the new points, and how those of the parts were obtained."""
 
 
 @dataclass(frozen=True)
@@ -292,28 +298,28 @@ class _Parts:
 class MarginScores(AddedScores):
     r"""Scores from the machine trained on all n + 1 points, :math:`- y_i f_{Z^y}(x_i)`."""
 
-    def _values_of(self, k: int, new: NewPoints, added: Machines) -> tuple[Array, Array, Mask]:
-        return added.values[:, self.parts[k].point], added.values[:, -1], np.zeros(len(new.which), dtype=bool)
+    def _values_of(self, k: int, new: NewPoints, added: Machines) -> tuple[Array, Array, NDArray[np.str_]]:
+        return added.values[:, self.parts[k].point], added.values[:, -1], added.status[:, None]
 
 
 class LeftOutScores(AddedScores):
     r"""Scores from the machines trained without the point itself, :math:`- y_i f_{Z^y \setminus i}(x_i)`."""
 
-    def _values_of(self, k: int, new: NewPoints, added: Machines) -> tuple[Array, Array, Mask]:
+    def _values_of(self, k: int, new: NewPoints, added: Machines) -> tuple[Array, Array, NDArray[np.str_]]:
         solution, adder, parts = self.solutions[k], self._adders[k], self.parts[k]
         unit = self.unit[parts.own]
         # One copy of a row leaves; the new point, which is last, without itself is not in the bag.
         rest = np.maximum(0.0, solution.problem.bound[parts.point] - unit)
         rest[rest < RELATIVE * unit] = 0.0
-        values, unstable = np.empty((len(new.which), len(unit))), np.zeros(len(new.which), dtype=bool)
+        values = np.empty((len(new.which), len(unit)))
+        statuses = np.full(values.shape, "", dtype=added.status.dtype)
         for pair in range(len(new.which)):
             larger = adder.solved(new, pair, start=added.beta[pair])
             outcomes = Finder(larger, EXACTLY, remainders=False).outcomes(
                 Removals.of_points(parts.point, rest)
             )
-            values[pair] = outcomes.values
-            unstable[pair] = np.isin(outcomes.status, ("unstable", "inexact")).any()
-        return values, new.cross @ solution.beta + solution.intercept, unstable
+            values[pair], statuses[pair] = outcomes.values, outcomes.status
+        return values, new.cross @ solution.beta + solution.intercept, statuses
 
 
 # A bound that is left of this share of one row's is rounding.

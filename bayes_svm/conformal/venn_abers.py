@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from bayes_svm.utils.grid import grid_of, on_grid
 from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Indices, Mask
 
@@ -16,6 +15,8 @@ __all__ = ["VennAbers", "intervals", "left_out_intervals", "predictors", "readin
 
 # Bags are read so many numbers at a time, to save memory.
 AT_A_TIME = 2**20
+# Values that differ by at most this multiple of the largest one are equal: exact values are known to it.
+EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class VennAbers:
     :math:`E\, p_0 \le P(y = 1) \le E\, p_1`.
 
     All :math:`p_0` and :math:`p_1` follow from the corners of one cumulative sum diagram, in
-    :math:`O(n \log n)` for the n values, and in :math:`O(\log n)` for each new one. Values that are equal
-    but for rounding errors are equal.
+    :math:`O(n \log n)` for the n values, and in :math:`O(\log n)` for each new one. Values next to each other
+    that differ by rounding errors are equal.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class VennAbers:
     weight : array of shape (n_samples,)
         How often each point counts.
     rounding : float, default=0.0
-        New values that differ by no more than this from one of those are equal to it.
+        Values that differ by no more than this, or by 1e-9 of the largest one, are equal.
 
     References
     ----------
@@ -67,23 +68,27 @@ class VennAbers:
     __repr__ = short_repr
 
     @cached_property
+    def _near(self) -> float:
+        return float(_nearness(self.values[self.weight > 0], self.rounding)[0])
+
+    @cached_property
     def _tables(self) -> tuple[Array, Array, Array, Array]:
-        """The grid, the distinct values on it, and p_0 and p_1 at all places among these.
+        """Lowest and highest value of each level of equal ones, and p_0 and p_1 at all places among these.
 
         With label 0 the regression at a new value is that at the largest value that is not above it, so
-        p_0 depends on the number of values that are not above. With label 1, and the number of values that
+        p_0 depends on the number of levels that are not above. With label 1, and the number of levels that
         are below, it is the other way round.
         """
-        used = self.weight > 0
-        grid = grid_of(self.values[used])
-        distinct, place = np.unique(on_grid(self.values[used], grid), return_inverse=True)
-        positive = self.positive[used]
-        one, zero = (
-            np.bincount(place, weights=self.weight[used] * own, minlength=len(distinct)).astype(float)
-            for own in (positive, ~positive)
-        )
+        used = np.flatnonzero(self.weight > 0)
+        used = used[np.argsort(self.values[used], kind="stable")]
+        values, positive = self.values[used], self.positive[used]
+        level = _levels(values, self._near)
+        first = np.flatnonzero(np.diff(level, prepend=-1))
+        highest = values[np.append(first[1:], len(values)) - 1] if len(values) else values
+        weight = self.weight[used]
+        one, zero = (np.bincount(level, weight * own).astype(float) for own in (positive, ~positive))
         # Values and labels reversed, p_0 is one minus p_1.
-        return grid, distinct, 1.0 - _with_a_one(one[::-1], zero[::-1])[::-1], _with_a_one(zero, one)
+        return values[first], highest, 1.0 - _with_a_one(one[::-1], zero[::-1])[::-1], _with_a_one(zero, one)
 
     def interval(self, at: Array) -> Array:
         """Smaller and larger one of p_0 and p_1.
@@ -98,10 +103,9 @@ class VennAbers:
         array of shape (n_points, 2)
             Lower and upper end of each interval of the positive class's probability.
         """
-        grid, distinct, zeros, ones = self._tables
-        at = on_grid(at, grid)
-        low = zeros[np.searchsorted(distinct, at + self.rounding, side="right")]
-        high = ones[np.searchsorted(distinct, at - self.rounding, side="left")]
+        lowest, highest, zeros, ones = self._tables
+        low = zeros[np.searchsorted(lowest - self._near, at, side="right")]
+        high = ones[np.searchsorted(highest + self._near, at, side="left")]
         return np.column_stack([np.minimum(low, high), np.maximum(low, high)])
 
 
@@ -119,7 +123,7 @@ def predictors(
     weight : array of shape (n_samples,)
         How often each value counts.
     roundings : sequence of float, optional
-        Rounding of the values in each column: see :class:`VennAbers`. None: none beyond the grid.
+        Rounding of the values in each column: see :class:`VennAbers`. None: that of exact values.
     """
     columns = values.reshape(len(values), -1).T
     roundings = [0.0] * len(columns) if roundings is None else roundings
@@ -168,7 +172,7 @@ def reading(values: Array, positive: Mask, own: Array, rounding: float = 0.0) ->
     own : array of shape (n_bags,)
         The value to read at, one of the bag's values.
     rounding : float, default=0.0
-        Values that differ by no more than this from ``own`` are equal to it.
+        Values next to each other that differ by no more than this, or by 1e-9 of the largest one, are equal.
 
     Returns
     -------
@@ -266,19 +270,36 @@ def _touched(
     return corner
 
 
+def _nearness(values: Array, rounding: float) -> Array:
+    """How much values along the last axis may differ and be equal, of shape (..., 1)."""
+    return np.maximum(rounding, EQUAL * np.abs(values).max(axis=-1, keepdims=True, initial=0.0))
+
+
+def _levels(ordered: Array, near: Array | float) -> Indices:
+    """Numbers of the levels of ascending values: a new one starts where the gap is wider than rounding."""
+    level = np.zeros(ordered.shape, dtype=np.intp)
+    with np.errstate(over="ignore"):  # a gap that overflows is wide
+        np.cumsum(np.diff(ordered, axis=-1) > near, axis=-1, out=level[..., 1:])
+    return level
+
+
 def _read(values: Array, positive: Mask, own: Array, rounding: float) -> Array:
     """Slope of the cumulative sum diagram's lower hull at each bag's own value."""
     n_bags, n = values.shape
-    rows, grid = np.arange(n_bags), grid_of(values)
-    values, own = on_grid(values, grid), on_grid(own[:, None], grid)
+    rows, order = np.arange(n_bags), values.argsort(axis=1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=1)
+    level = _levels(ordered, _nearness(values, rounding))
+    place = np.maximum(0, (values <= own[:, None]).sum(axis=1) - 1)
+    if np.any(ordered[rows, place] != own):
+        raise ValueError("own must be one of the values of its bag: give the new point's value among them.")
     # Of equal values the positive come first: the diagram between them is not below the line across them.
-    order = np.lexsort((~positive, values))
+    labels = np.take_along_axis(positive, order, axis=1)
+    labels = np.take_along_axis(labels, np.lexsort((~labels, level)), axis=1)
     across = np.arange(n + 1.0)
     up = np.zeros((n_bags, n + 1))
-    np.cumsum(np.take_along_axis(positive, order, axis=1), axis=1, out=up[:, 1:])
-    start, end = (values < own - rounding).sum(axis=1), (values <= own + rounding).sum(axis=1)
-    if np.any(start == end):
-        raise ValueError("own must be one of the values of its bag: give the new point's value among them.")
+    np.cumsum(labels, axis=1, out=up[:, 1:])
+    own_level = level[rows, place][:, None]
+    start, end = (level < own_level).sum(axis=1), (level <= own_level).sum(axis=1)
     before, beyond = across <= start[:, None], across >= end[:, None]
     slope = np.full(n_bags, -np.inf)
     left = start

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from bayes_svm.classifiers.explaining import as_one_row
 from bayes_svm.classifiers.explanation import Explanation
 from bayes_svm.classifiers.predictions import blocks_of, left_out_logs
-from bayes_svm.conformal.intervals import read_bags
+from bayes_svm.conformal.intervals import read_bags, where_exact
 from bayes_svm.conformal.venn_abers import VennAbers, intervals
 from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.selection.mixture import pooled
 from bayes_svm.selection.trials import last_step
 from bayes_svm.utils.metaestimators import before_last, decided
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["SearchPredictions", "class_proba"]
 
@@ -107,12 +107,14 @@ class SearchPredictions:
             class against the rest.
         """
         logs = self.predict_log_proba(X)
+        of_fit = intervals(self._venn_abers, class_proba(logs))
         if any(last_step(model)._bag is None for model in self.estimators_):
-            return intervals(self._venn_abers, class_proba(logs))
+            return of_fit
         given = [before_last(model, X) for model in self.estimators_]
         given = [check_array(one, accept_sparse="csr", dtype=np.float64) for one in given]
-        blocks = blocks_of(logs)
-        return np.concatenate([self._transductive([one[block] for one in given]) for block in blocks])
+        found = [self._transductive([one[block] for one in given]) for block in blocks_of(of_fit)]
+        ends, inexact = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return where_exact(ends, inexact, of_fit)
 
     def explain(self, x: Any, *, n_rows: int = 3) -> Explanation:
         """What the probability of one row rests on, by the model of the largest weight.
@@ -160,18 +162,21 @@ class SearchPredictions:
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[decided(proba, self.class_weight_)])
 
-    def _transductive(self, given: list[Any]) -> Array:
-        """Intervals of new points, given as each model takes them, by the left-out values of n + 1 points."""
+    def _transductive(self, given: list[Any]) -> tuple[Array, Mask]:
+        """Intervals of new points, given as each model takes them, by the left-out values of n + 1 points.
+
+        Also which points' values are not all exact.
+        """
         models = [last_step(model) for model in self.estimators_]
         bag = models[0]._bag
         assert bag is not None  # else the left-out values of the fit are read
         y = np.repeat(np.searchsorted(self.classes_, bag.labels), bag.weight.astype(np.intp))
         bags, two = [], len(self.classes_) == 2
         by_model = [left_out_logs(model, X) for model, X in zip(models, given, strict=True)]
-        for logs in zip(*by_model, strict=True):
+        for logs in zip(*(joined.bags for joined in by_model), strict=True):
             mixed = self._pooled([one.reshape(-1, len(self.classes_)) for one in logs])
             bags.append(np.exp(mixed).reshape(logs[0].shape)[:, :, 1 if two else 0 :])
-        return read_bags(bags, y)
+        return read_bags(bags, y), np.logical_or.reduce([joined.inexact for joined in by_model])
 
     def _pooled(self, logs: list[Array]) -> Array:
         """Log-probabilities of the mixture, from those of its models."""

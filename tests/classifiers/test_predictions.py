@@ -7,12 +7,13 @@ import pytest
 from scipy import sparse
 from scipy.special import logit
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC, leave_one_out
+from bayes_svm.conformal.scores import LeftOutScores
 from bayes_svm.probability.several import log_probabilities
 
 METHODS = ("predict", "predict_proba", "predict_interval", "decision_function", "posterior_variance")
@@ -227,6 +228,29 @@ def test_with_few_rows_an_interval_is_that_of_all_points_left_out_in_turn(make):
             np.testing.assert_allclose(interval, sorted(ends), atol=1e-9)
 
 
+@pytest.mark.parametrize("make", [noisy, three_classes])
+def test_where_a_value_of_the_bag_is_not_exact_the_interval_is_that_of_the_fit(make, monkeypatch):
+    X, y = make(n=24)
+    clf = BayesSVC(gamma=0.5).fit(X, y)
+    new = np.random.default_rng(1).normal(size=(3, X.shape[1]))
+    exact, find = clf.predict_interval(new), LeftOutScores._values_of
+
+    def spoilt(*args):
+        values, own, statuses = find(*args)
+        values[1, 5], statuses[1, 5] = 36293.0, "inexact"
+        return values, own, statuses
+
+    monkeypatch.setattr(LeftOutScores, "_values_of", spoilt)
+    with pytest.warns(
+        ConvergenceWarning, match="With 1 of the 3 points as one more row.*X needs scaling"
+    ) as warned:
+        found = clf.predict_interval(new)
+    assert [one.filename for one in warned] == [__file__]
+    monkeypatch.setattr(clf, "_joined", None)
+    exact[1] = clf.predict_interval(new)[1]
+    np.testing.assert_array_equal(found, exact)
+
+
 def test_with_class_weights_of_several_classes_every_other_class_is_a_trial_label():
     X, y = three_classes(n=24)
     clf = BayesSVC(gamma=0.5, class_weight={0: 0.2, 1: 1.0, 2: 5.0}).fit(X, y)
@@ -300,5 +324,6 @@ def test_the_interval_very_far_away_does_not_warn_of_an_overflow():
     )
     y = np.array([1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0])
     model = BayesSVC(C=2.5, kernel="poly", class_weight={0: 57.0, 1: 0.3}).fit(X, y)
-    low, high = model.predict_interval(1e8 * np.array([[1.0, -1.0]]))[0]
+    with pytest.warns(ConvergenceWarning, match="very far from the training data"):
+        low, high = model.predict_interval(1e8 * np.array([[1.0, -1.0]]))[0]
     assert 0 <= low <= high <= 1

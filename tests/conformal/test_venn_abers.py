@@ -203,3 +203,26 @@ def test_a_value_that_differs_by_rounding_is_one_of_the_known():
     bags = np.array([[-1.0 + 9e-7, -1.0 - 9e-7, 2.0, -1.0], [-1.0, -1.0, 2.0, -1.0]])
     one, other = reading(bags, np.array([False, True, True, False]), bags[:, -1], 1e-6)
     assert one == other == 1 / 3
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.7, 1e-7, 1e9])
+def test_no_equal_values_are_kept_apart_wherever_they_lie(factor):
+    # A grid, however fine or coarse, would part some of these.
+    random = np.random.default_rng(0)
+    levels = np.linspace(0.1, 1.0, 400) * factor
+    values = np.repeat(levels, 3) + 1e-13 * factor * random.normal(size=1200)
+    positive = random.random(1200) < np.repeat(levels, 3) / factor
+    alike, at = np.repeat(levels, 3), levels + 1e-13 * factor * random.normal(size=400)
+    found = VennAbers(values, positive, np.ones(1200)).interval(at)
+    np.testing.assert_allclose(found, VennAbers(alike, positive, np.ones(1200)).interval(levels), atol=1e-12)
+    bags = np.column_stack([np.tile(values, (400, 1)), at])
+    exact = np.column_stack([np.tile(alike, (400, 1)), levels])
+    for trial in (False, True):
+        labels = np.append(positive, trial)
+        np.testing.assert_array_equal(reading(bags, labels, at), reading(exact, labels, levels))
+
+
+def test_values_too_far_apart_to_subtract_are_different():
+    known = VennAbers(np.array([-1.7e308, 1.7e308]), np.array([False, True]), np.ones(2))
+    np.testing.assert_array_equal(known.interval(np.array([-1e308, 1e308])), [[0.0, 1.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(known.interval(known.values), [[0.0, 0.5], [0.5, 1.0]])

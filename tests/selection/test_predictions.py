@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.isotonic import IsotonicRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from _data import noisy, three_classes
 from _grid import GRID
 from bayes_svm import BayesSVC, BayesSVCSearch, leave_one_out
+from bayes_svm.conformal.scores import LeftOutScores
 from bayes_svm.conformal.venn_abers import VennAbers
 from bayes_svm.selection.mixture import pooled
 
@@ -96,6 +97,24 @@ def test_intervals_of_a_mixture_depend_on_neither_batch_nor_storage(monkeypatch)
     np.testing.assert_allclose(search.predict_interval(sparse.csr_matrix(X[:9])), found, atol=1e-9)
     monkeypatch.setattr("bayes_svm.classifiers.predictions.AT_A_TIME", 4)
     np.testing.assert_array_equal(search.predict_interval(X[:9]), found)
+
+
+def test_where_a_value_of_the_bag_is_not_exact_the_interval_of_a_mixture_is_that_of_the_fit(monkeypatch):
+    X, y = noisy()
+    search = BayesSVCSearch(BayesSVC(), GRID, combine="stack").fit(X, y)
+    exact, find = search.predict_interval(X[:5]), LeftOutScores._values_of
+    expected = exact.copy()
+    expected[2] = search._venn_abers[0].interval(search.predict_proba(X[2:3])[:, 1])
+
+    def spoilt(*args):
+        values, own, statuses = find(*args)
+        statuses[2, 5] = "inexact"
+        return values, own, statuses
+
+    monkeypatch.setattr(LeftOutScores, "_values_of", spoilt)
+    with pytest.warns(ConvergenceWarning, match="With 1 of the 5 points") as warned:
+        np.testing.assert_array_equal(search.predict_interval(X[:5]), expected)
+    assert [one.filename for one in warned] == [__file__]
 
 
 def test_over_new_points_the_interval_of_a_mixture_holds_the_frequency():
