@@ -114,8 +114,8 @@ class BayesSVC(SVCPredictions):
 
         * "strata": one row of the rarest class and its share of every other class. The remaining rows have
           the class ratio of the whole, so that the values are not biased by a changed ratio. The content of
-          the rows decides which form a stratum, not their order. If one of two classes has only two
-          members there are ten strata; for several classes there are at least ten.
+          the rows and the order of ``classes_`` decide which form a stratum, not the order of the rows. If
+          one of two classes has only two members there are ten strata; for several classes at least ten.
         * "rows": each row alone, the leave-one-out of the textbooks. Without the row its class is rarer than
           before: where the data say little, the values are biased against the row's label.
         * int: this number of strata.

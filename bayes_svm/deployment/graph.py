@@ -12,7 +12,7 @@ from skl2onnx.proto import onnx_proto
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.probability.joint import LARGEST_LOG_ODDS, JointLink
-from bayes_svm.probability.kwok import ClippedLink, HingeLink, KwokLink
+from bayes_svm.probability.kwok import ON_MARGIN, ClippedLink, HingeLink, KwokLink
 from bayes_svm.probability.link import Link
 from bayes_svm.probability.moderated import TIE_BREAK, ModeratedLink
 from bayes_svm.probability.posterior import Posterior
@@ -170,7 +170,9 @@ class Graph:
         if isinstance(link, HingeLink):
             found = self.Add(value, self.clip(value, -1.0, 1.0))
         elif isinstance(link, ClippedLink):
-            share = self.Mul(self.Add(self.clip(value, -1.0, 1.0), _number(1.0)), _number(0.5))
+            on_margin = self.Greater(self.Abs(value), _number(1.0 - ON_MARGIN))
+            clipped = self.Where(on_margin, self.Sign(value), value)
+            share = self.Mul(self.Add(clipped, _number(1.0)), _number(0.5))
             logit = self.Sub(self.Log(share), self.Log(self.Sub(_number(1.0), share)))
             found = self.clip(logit, -CERTAIN, CERTAIN)
         elif isinstance(link, KwokLink):

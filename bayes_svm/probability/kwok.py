@@ -10,12 +10,14 @@ from scipy.special import erfcx, log_ndtr, logit
 from bayes_svm.probability.link import Link
 from bayes_svm.utils.types import Array
 
-__all__ = ["ClippedLink", "HingeLink", "KwokLink"]
+__all__ = ["ON_MARGIN", "ClippedLink", "HingeLink", "KwokLink"]
 
 # The five positive nodes of the Gauss-Legendre rule with ten nodes, and their weights.
 NODES, WEIGHTS = (part[5:] for part in np.polynomial.legendre.leggauss(10))
 # Decision values below this, in units of max(1, s), lose digits in the difference of the two integrals.
 CANCELLATION = 0.1
+# Decision values that differ from 1 by no more than this are on the margin: they are known no better.
+ON_MARGIN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,8 @@ class ClippedLink(Link):
     boundary: float = 0.0
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
-        """Log-odds of the clipped values; infinite on and beyond the margin."""
+        """Log-odds of the clipped values; infinite on the margin, to 1e-9, and beyond it."""
+        # Where all machines say -1, rounding must not make one of the classes certain.
+        clipped = np.where(np.abs(values) > 1.0 - ON_MARGIN, np.sign(values), values)
         with np.errstate(divide="ignore"):
-            return np.asarray(logit((1.0 + np.clip(values, -1.0, 1.0)) / 2.0) + self.boundary)
+            return np.asarray(logit((1.0 + clipped) / 2.0) + self.boundary)

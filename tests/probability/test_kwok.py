@@ -8,6 +8,7 @@ from scipy.special import expit
 from bayes_svm.probability.kwok import KwokLink
 from bayes_svm.probability.link import LinkData
 from bayes_svm.probability.links import fit_links
+from bayes_svm.probability.probabilities import Calibration
 from bayes_svm.probability.several import log_probabilities
 
 
@@ -88,3 +89,10 @@ def test_the_clipped_link_is_certain_from_the_margin_on():
     np.testing.assert_allclose(
         np.exp(log_probabilities(link.log_odds(a)))[:, 1], [0, 0, 0.25, 0.5, 0.95, 1, 1], atol=1e-15
     )
+
+
+def test_where_all_machines_say_no_rounding_makes_no_class_certain():
+    values = -1.0 + 1e-13 * np.random.default_rng(0).normal(size=(20, 4))
+    data = LinkData(values, np.repeat(np.arange(4), 5), np.ones(20))
+    logs = Calibration("clipped", 0.25, "normalise", np.ones(4)).fit(data).logs(values, None)
+    np.testing.assert_allclose(np.exp(logs), 0.25)
