@@ -159,7 +159,7 @@ def _without_rounding(values: Array, resolution: float) -> Array:
     """Left-out values; the middle one for all rows if only rounding tells them apart.
 
     Where no direction separates the classes, a machine gives all rows one value. A link that is scaled to the
-    values' spread would otherwise be fitted to their rounding errors.
+    values' spread would otherwise be fitted to their rounding errors, or to what exactness leaves open.
     """
     low, high = float(values.min()), float(values.max())
     return np.full_like(values, low + (high - low) / 2.0) if high - low <= resolution else values

@@ -112,8 +112,8 @@ class DualSolution:
         False if the intercept is not unique. All coefficients are then at bounds, and the intercept is the
         middle of its interval, as in LIBSVM.
     tie_break : float
-        Relative change of the margin targets under which ``free`` was found; 0 if the polish
-        did not end and ``free`` comes from the first solver.
+        Relative change of the margin targets under which ``free`` was found. 0 if the polish did not end and
+        ``free`` comes from the first solver, or if without the change free points leave the margin.
     """
 
     problem: DualProblem
@@ -143,7 +143,7 @@ class DualSolution:
     @property
     def resolution(self) -> float:
         """Decision values that differ by no more than this are equal."""
-        return RESOLUTION_FACTOR * self.rounding
+        return max(RESOLUTION_FACTOR * self.rounding, EXACT_RESIDUAL * self.scale)
 
     @property
     def relative_gap(self) -> float:
@@ -271,7 +271,10 @@ def solve(
             break
     if not any(attempt.exact for attempt in attempts):
         attempts.append(_assemble(problem, *unpolished, steps))
-    return min(attempts, key=lambda attempt: (not attempt.exact, attempt.kkt_residual))
+    best = min(attempts, key=lambda attempt: (not attempt.exact, attempt.kkt_residual, _off_margin(attempt)))
+    if best.exact and _off_margin(best) > EXACT_RESIDUAL * best.scale:
+        return replace(best, tie_break=0.0)
+    return best
 
 
 def _approximate(problem: DualProblem, beta: Array, tol: float, max_iter: int) -> tuple[Array, float, int]:
@@ -315,8 +318,19 @@ def _unperturbed(
 
 
 def _is_final(solution: DualSolution) -> bool:
-    """Whether a solution is exact, and its residual no more than rounding."""
-    return solution.exact and solution.kkt_residual <= ROUNDING_FACTOR * solution.rounding
+    """Whether a solution is exact, and its residual and those of its free points no more than rounding."""
+    residual = max(solution.kkt_residual, _off_margin(solution))
+    return solution.exact and residual <= ROUNDING_FACTOR * solution.rounding
+
+
+def _off_margin(solution: DualSolution) -> float:
+    """Largest residual of a point that is free at the perturbed targets.
+
+    Where all decision values are nearly equal, as with a tiny C, the perturbation can be large beside their
+    differences. A point that is free with it may then be at a bound without it, and off the margin.
+    """
+    free = solution.free
+    return float(np.abs(solution.values[free] - solution.problem.label[free]).max(initial=0.0))
 
 
 def _assemble(

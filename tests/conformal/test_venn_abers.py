@@ -226,3 +226,16 @@ def test_values_too_far_apart_to_subtract_are_different():
     known = VennAbers(np.array([-1.7e308, 1.7e308]), np.array([False, True]), np.ones(2))
     np.testing.assert_array_equal(known.interval(np.array([-1e308, 1e308])), [[0.0, 1.0], [0.0, 1.0]])
     np.testing.assert_array_equal(known.interval(known.values), [[0.0, 0.5], [0.5, 1.0]])
+
+
+def test_values_that_differ_by_less_than_they_are_known_to_say_nothing():
+    # With so small a C all decision values are within 1e-10: the link must not be fitted to these differences.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), rng.random(300) < 0.3
+    with pytest.warns(UserWarning, match="do not separate the classes"):
+        model = BayesSVC(C=1e-13, gamma=0.5).fit(X, y)
+    assert 0.0 < np.ptp(model.left_out_decision_values_) < 1e-9
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], y.mean(), atol=0.01)
+    found = model.predict_interval(X)
+    np.testing.assert_array_equal(found, np.tile(found[0], (300, 1)))
+    assert found[0, 1] - found[0, 0] < 0.01

@@ -4,6 +4,7 @@ import importlib
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -152,6 +153,40 @@ def test_values_from_a_solution_that_is_nearly_exact_are_those_left_out():
     assert found.kkt_residual.max() < 1e-4
     oracle = left_out_values(X @ X.T, y, np.ones(len(y)))
     np.testing.assert_allclose(found.decision_values, oracle, atol=1e-3)
+
+
+@pytest.mark.parametrize("off", [3e-8, -3e-8, 6e-8, 1e-9])
+@pytest.mark.parametrize("label", [-1, 1])
+def test_a_point_so_near_the_margin_that_the_tie_break_counts_it_as_on_it(off, label):
+    X, y = noisy(n=40)
+    clf = BayesSVC(gamma=0.5).fit(X, y)
+
+    def beyond(t):
+        return label * clf.decision_function(t * np.array([[1.0, 0.3, -0.2]]))[0] - (1.0 + off)
+
+    # On this line through the classes, of all places where the point would be that far from the margin, one.
+    ts = np.linspace(-4.0, 4.0, 81)
+    signs = np.sign([beyond(t) for t in ts])
+    first = int(np.flatnonzero(signs[1:] != signs[:-1])[0])
+    t = brentq(beyond, ts[first], ts[first + 1], xtol=1e-15)
+    X, y = np.vstack([X, t * np.array([1.0, 0.3, -0.2])]), np.append(y, label)
+    found, slow = (leave_one_out(clf, X, y, method=method) for method in ("path", "retrain"))
+    np.testing.assert_allclose(found.decision_values, slow.decision_values, rtol=0, atol=1e-12)
+
+
+def test_where_a_tiny_weight_lets_values_differ_by_less_than_ties_are_broken_by():
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        X = np.round(random.normal(size=(15, 1)), 1)
+        y = random.integers(0, 5, size=15) == 0
+        y[:2] = [True, False]
+        clf = BayesSVC(C=1e-4, gamma=2.5, class_weight={False: 10.0, True: 0.1})
+        rows = random.permutation(15)
+        found, slow = (leave_one_out(clf, X, y, method=method) for method in ("path", "retrain"))
+        other = leave_one_out(clf, X[rows], y[rows])
+        stable = (found.status != "unstable") & (slow.status != "unstable")
+        np.testing.assert_allclose(found.decision_values[stable], slow.decision_values[stable], atol=1e-12)
+        np.testing.assert_allclose(found.decision_values[rows], other.decision_values, rtol=0, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:The decision values do not separate")
