@@ -229,7 +229,7 @@ def test_values_too_far_apart_to_subtract_are_different():
 
 
 def test_values_that_differ_by_less_than_they_are_known_to_say_nothing():
-    # With so small a C all decision values are within 1e-10: the link must not be fitted to these differences.
+    # With so small a C all values are within 1e-9 of each other: no link must be fitted to their differences.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = X[:, 0] + rng.normal(size=300) > 0.7
