@@ -65,6 +65,14 @@ class Leaving:
         """One row of each part."""
         return self.row[self.part_kind]
 
+    def part_means(self, values: Array) -> Array:
+        """Mean over the rows of each part's kind, of values of shape (n_samples, ...)."""
+        used = self.kind >= 0
+        means = np.zeros((len(self.row), *values.shape[1:]))
+        np.add.at(means, self.kind[used], values[used])
+        means /= np.bincount(self.kind[used]).reshape(-1, *[1] * (values.ndim - 1))
+        return np.asarray(means[self.part_kind])
+
     def part_weight(self, weight: Array) -> Array:
         """Weight of each part: the sample weights of its kind, shared among its parts by copies."""
         used = self.kind >= 0

@@ -6,6 +6,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -226,3 +227,20 @@ def test_rare_rows_of_another_weight_leave_little_by_little_in_bounded_memory(mo
     whole = BayesSVC().fit(X, Y, sample_weight=weight).left_out_decision_values_
     monkeypatch.setattr(import_module("bayes_svm.leave_one_out.path"), "DIRECTION_BYTES", 1000)
     np.testing.assert_array_equal(BayesSVC().fit(X, Y, sample_weight=weight).left_out_decision_values_, whole)
+
+
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+def test_equal_rows_of_several_groups_have_one_reading_in_whatever_order_they_come():
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        X = np.round(random.normal(size=(24, 1)))
+        y, groups = (X[:, 0] + random.normal(size=24) > 0).astype(int), random.integers(0, 9, size=24)
+        y[:4], groups[:4] = [0, 1, 0, 1], [0, 1, 2, 3]
+        rows = random.permutation(24)
+        clf = BayesSVC(C=0.1, gamma=2.0, leave_out=5)
+        one, other = (
+            clone(clf).fit(X, y, groups=groups),
+            clone(clf).fit(X[rows], y[rows], groups=groups[rows]),
+        )
+        np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-9)
+        np.testing.assert_allclose(one.left_out_proba_[rows], other.left_out_proba_, atol=1e-9)
