@@ -59,7 +59,7 @@ def resolve_gamma(gamma: str | float, X: Any, sample_weight: Array | None = None
             "sklearn.preprocessing.StandardScaler."
         )
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-    total = weight.sum() * n_features
+    total = float(weight.sum()) * n_features
     mean = float(weight @ np.asarray(X.sum(axis=1)).ravel()) / total
     if sparse.issparse(X):
         # The stored entries are centred one by one, and the zeros are counted separately: the mean
