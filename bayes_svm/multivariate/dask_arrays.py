@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bayes_svm.kernels.arrays import largest_entry
 from bayes_svm.multivariate.products import FeatureProducts
 from bayes_svm.utils.types import Array
 
@@ -58,6 +59,10 @@ class DaskProducts(FeatureProducts):
         """Number of weights: one for each feature, and one for the constant feature if it is not 0."""
         return int(self._shape[1]) + (self.constant != 0)
 
+    def _largest_feature(self) -> float:
+        nothing = np.empty(0)
+        return float(max(self._each(_block_largest, [nothing] * len(self._blocks))))
+
     def _rows_times(self, w: Array) -> Array:
         return np.concatenate(self._each(_block_scores, [w] * len(self._blocks)))
 
@@ -75,6 +80,10 @@ class DaskProducts(FeatureProducts):
         # Dask would warn that the graph is large, but vectors of a million numbers have to be sent.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             return list(dask.compute(*calls))
+
+
+def _block_largest(block: Any, _: Array) -> float:
+    return largest_entry(block)
 
 
 def _block_scores(block: Any, w: Array) -> Array:

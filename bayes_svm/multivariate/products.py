@@ -12,11 +12,16 @@ from scipy.sparse import issparse
 from bayes_svm.kernels.arrays import largest_entry
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["FeatureProducts", "KernelProducts", "LinearProducts", "Products", "refuse_huge"]
+__all__ = [
+    "FeatureProducts", "KernelProducts", "LinearProducts", "Products", "refuse_huge", "refuse_huge_penalty",
+]  # fmt: skip
 
 # Products of features up to this size are finite, with room for sums of many of them.
 LARGEST_FEATURE = 1e100
 
+# C times the size of the rows' products up to which the sums over planes keep enough digits. From a hundred
+# times as much on, with columns of unequal sizes, weights were seen to be zero, or not found at all.
+LARGEST_PENALTY = 1e18
 # A sum over fewer than this share of the rows of a CSR matrix is faster with these rows taken out.
 FEW = 0.1
 
@@ -28,6 +33,16 @@ def refuse_huge(X: Any) -> None:
         raise ValueError(
             f"The largest feature in X is {largest:.3g}, which is too large to compute with in double "
             "precision. Scale the features, for example with sklearn.preprocessing.StandardScaler."
+        )
+
+
+def refuse_huge_penalty(C: float, products: Products) -> None:
+    """Raise ValueError if C is too large for the size of the rows."""
+    largest = products.size()
+    if C * largest > LARGEST_PENALTY:
+        raise ValueError(
+            f"C={C:g} is too large to compute with in double precision: with these rows it can be at most "
+            f"{LARGEST_PENALTY / largest:.2g}. Lower C, or scale the features."
         )
 
 
@@ -64,6 +79,10 @@ class Products(Protocol):
         """
         ...
 
+    def size(self) -> float:
+        """Size of the products of two rows."""
+        ...
+
 
 class FeatureProducts(ABC):
     """Rows of features, with one more feature that has the same value, ``constant``, in all rows.
@@ -91,6 +110,14 @@ class FeatureProducts(ABC):
     def dual(self, w: Array, scores: Array | None = None) -> Array:
         """The weights themselves."""
         return w
+
+    def size(self) -> float:
+        """Square of the largest feature, the constant one among them."""
+        return max(self._largest_feature(), abs(self.constant)) ** 2
+
+    @abstractmethod
+    def _largest_feature(self) -> float:
+        """Largest absolute feature, without the constant one."""
 
     @abstractmethod
     def _rows_times(self, w: Array) -> Array:
@@ -134,6 +161,9 @@ class LinearProducts(FeatureProducts):
     def part(self, rows: Indices) -> LinearProducts:
         """The products of some of the rows."""
         return LinearProducts(self.X[rows], self.constant)
+
+    def _largest_feature(self) -> float:
+        return largest_entry(self.X)
 
     def _rows_times(self, w: Array) -> Array:
         return np.asarray(self.X @ w)
@@ -179,3 +209,7 @@ class KernelProducts:
     def dual(self, w: Array, scores: Array | None = None) -> Array:
         """The scores of w, since the inner product of u and w is ``u'Kw``."""
         return self.scores(w) if scores is None else scores
+
+    def size(self) -> float:
+        """Largest kernel value of a row with itself."""
+        return float(self.gram.diagonal().max())

@@ -14,7 +14,7 @@ from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult, minimise
 from bayes_svm.multivariate.dask_arrays import DaskProducts, is_dask_array
 from bayes_svm.multivariate.losses import loss_of
 from bayes_svm.multivariate.planes import Planes
-from bayes_svm.multivariate.products import KernelProducts, LinearProducts, Products
+from bayes_svm.multivariate.products import KernelProducts, LinearProducts, Products, refuse_huge_penalty
 from bayes_svm.multivariate.tasks import Task, named
 from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.memory import require_bytes
@@ -114,6 +114,11 @@ def train(
     list of CuttingPlaneResult
         How training each of them ended.
 
+    Raises
+    ------
+    ValueError
+        If C is too large for the size of the rows.
+
     Warns
     -----
     ConvergenceWarning
@@ -124,6 +129,7 @@ def train(
         X = with_narrow_indices(X)
         kernel = Kernel.of(estimator, X, weight)
     products = _products(kernel, X, estimator.intercept_scaling)
+    refuse_huge_penalty(estimator.C, products)
     counts = None if np.all(weight == 1) else weight
     known = None if memory is None else memory.take(estimator, products, task, weight)
     results, thresholds = [], []

@@ -60,3 +60,10 @@ def test_what_a_dask_array_cannot_be():
         MultivariateSVC(kernel="rbf").fit(dask_array.from_array(X), Y)
     with pytest.raises(ValueError, match="expecting 6 features"):
         MultivariateSVC().fit(X, Y).predict(dask_array.from_array(X[:, :3]))
+
+
+def test_a_penalty_beyond_double_precision_is_refused(client):
+    large = X.copy()
+    large[250, 3] = -3e9
+    with pytest.raises(ValueError, match="C=1 is too large"):
+        MultivariateSVC(C=1.0).fit(dask_array.from_array(large, chunks=(100, 6)), Y)

@@ -162,3 +162,30 @@ def test_bad_labels():
 )
 def test_check_estimator(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("loss", ["f1", "error", "roc_area", "break_even"])
+@pytest.mark.parametrize(
+    ("C", "kernel", "largest"),
+    [(1e50, "linear", 1.0), (1e308, "rbf", 1.0), (1.0, "linear", 1e12), (1e3, "poly", 1e6)],
+)
+def test_a_penalty_beyond_double_precision_is_refused_and_not_solved_wrongly(loss, C, kernel, largest):
+    X, y = imbalanced(n=60)
+    X[:, 1] *= largest
+    with pytest.raises(ValueError, match=r"C=1e?\+?\d* is too large .* Lower C, or scale the features\."):
+        MultivariateSVC(loss=loss, C=C, kernel=kernel, gamma=1.0).fit(X, y)
+    with pytest.raises(ValueError, match="too large"):
+        MultivariateSVC(loss=loss, C=C, kernel=kernel, gamma=1.0).fit(sparse.csr_matrix(X), y)
+
+
+@pytest.mark.parametrize("loss", ["f1", "error", "roc_area", "break_even"])
+def test_the_largest_penalty_that_is_not_refused_gives_the_machine_of_a_large_one(loss):
+    X, y = imbalanced(n=60)
+    huge, large = (MultivariateSVC(loss=loss, C=C, tol=1e-4).fit(X, y) for C in (1e16, 1e10))
+    assert np.isfinite(huge.coef_).all()
+    measure = f1_score if loss == "f1" else roc_auc_score
+    told = [
+        measure(y, model.predict(X) if loss == "f1" else model.decision_function(X))
+        for model in (huge, large)
+    ]
+    assert abs(told[0] - told[1]) < 0.01
