@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,7 +15,14 @@ DAYS = (
     "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y",
     "%d-%b-%Y", "%b %d, %Y",
 )  # fmt: skip
-TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", "T%H:%M:%SZ")
+# Of every two that give the same dates the first is named. "%z" reads "Z" too.
+CLOCKS = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f")
+TIMES = (
+    "", *(f"{apart}{clock}{zone}" for apart in (" ", "T") for zone in ("", "%z") for clock in CLOCKS),
+    " %I:%M %p", " %I:%M:%S %p",
+)  # fmt: skip
+LONGEST = len("Mar 04, 2021 10:00:00.123456789 +00:00")
+BEGINS = re.compile(r"\d{1,4}[-/. ]\w|[A-Za-z]{3} \d")
 DAY = 86400.0
 
 
@@ -32,7 +40,7 @@ def date_formats(texts: Sequence[str]) -> tuple[str, ...]:
         The formats; formats that give the same dates count once.
     """
     # Nearly every column that is no column of dates ends here.
-    if not texts or not all(6 <= len(text) <= 25 and any(map(str.isdigit, text)) for text in texts[:3]):
+    if not texts or not all(6 <= len(text) <= LONGEST and BEGINS.match(text) for text in texts[:3]):
         return ()
     found: dict[tuple[float, ...], str] = {}
     for day in DAYS:
