@@ -149,7 +149,7 @@ def link_data(
         values=values[0] if len(values) == 1 else np.column_stack(values),
         y=machine.y[leaving.part_row],
         weight=leaving.part_weight(machine.weight),
-        reading=None if reading is None else leaving.part_means(reading),
+        reading=None if reading is None else leaving.part_means(reading, machine.weight),
         scales=[one.scale for one in found],
         folds=leaving.part_shares(JOINT_FOLDS, machine) if machine.n_problems > 1 else None,
     )

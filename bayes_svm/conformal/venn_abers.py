@@ -68,12 +68,8 @@ class VennAbers:
     __repr__ = short_repr
 
     @cached_property
-    def _near(self) -> float:
-        return float(_nearness(self.values[self.weight > 0], self.rounding)[0])
-
-    @cached_property
     def _tables(self) -> tuple[Array, Array, Array, Array]:
-        """Lowest and highest value of each level of equal ones, and p_0 and p_1 at all places among these.
+        """Where each level of equal values begins and ends, and p_0 and p_1 at all places among these.
 
         With label 0 the regression at a new value is that at the largest value that is not above it, so
         p_0 depends on the number of levels that are not above. With label 1, and the number of levels that
@@ -82,13 +78,19 @@ class VennAbers:
         used = np.flatnonzero(self.weight > 0)
         used = used[np.argsort(self.values[used], kind="stable")]
         values, positive = self.values[used], self.positive[used]
-        level = _levels(values, self._near)
-        first = np.flatnonzero(np.diff(level, prepend=-1))
-        highest = values[np.append(first[1:], len(values)) - 1] if len(values) else values
+        near = _nearness(values, self.rounding)
+        level = _levels(values, near)
+        lowest = values[np.flatnonzero(np.diff(level, prepend=-1))]
+        highest = values[np.flatnonzero(np.diff(level, append=len(level)))]
+        # A new value that is nearer than rounding to a level is on it; between two it is on the nearer one.
+        with np.errstate(over="ignore"):
+            apart = np.minimum(near, (lowest[1:] - highest[:-1]) / 2.0)
+        begins = lowest - np.append(near, apart)[: len(lowest)]
+        ends = highest + np.append(apart, near)[: len(lowest)]
         weight = self.weight[used]
         one, zero = (np.bincount(level, weight * own).astype(float) for own in (positive, ~positive))
         # Values and labels reversed, p_0 is one minus p_1.
-        return values[first], highest, 1.0 - _with_a_one(one[::-1], zero[::-1])[::-1], _with_a_one(zero, one)
+        return begins, ends, 1.0 - _with_a_one(one[::-1], zero[::-1])[::-1], _with_a_one(zero, one)
 
     def interval(self, at: Array) -> Array:
         """Smaller and larger one of p_0 and p_1.
@@ -103,9 +105,9 @@ class VennAbers:
         array of shape (n_points, 2)
             Lower and upper end of each interval of the positive class's probability.
         """
-        lowest, highest, zeros, ones = self._tables
-        low = zeros[np.searchsorted(lowest - self._near, at, side="right")]
-        high = ones[np.searchsorted(highest + self._near, at, side="left")]
+        begins, ends, zeros, ones = self._tables
+        low = zeros[np.searchsorted(begins, at, side="right")]
+        high = ones[np.searchsorted(ends, at, side="left")]
         return np.column_stack([np.minimum(low, high), np.maximum(low, high)])
 
 
@@ -275,12 +277,39 @@ def _nearness(values: Array, rounding: float) -> Array:
     return np.maximum(rounding, EQUAL * np.abs(values).max(axis=-1, keepdims=True, initial=0.0))
 
 
-def _levels(ordered: Array, near: Array | float) -> Indices:
-    """Numbers of the levels of ascending values: a new one starts where the gap is wider than rounding."""
+def _levels(ordered: Array, near: Array) -> Indices:
+    """Numbers of the levels of ascending values: a new one starts where the gap is wider than rounding.
+
+    Where so many values follow each other closely that a level would be wider than that itself, it is parted
+    at its widest gaps.
+    """
     level = np.zeros(ordered.shape, dtype=np.intp)
     with np.errstate(over="ignore"):  # a gap that overflows is wide
-        np.cumsum(np.diff(ordered, axis=-1) > near, axis=-1, out=level[..., 1:])
+        gaps = np.diff(ordered, axis=-1)
+        np.cumsum(gaps > near, axis=-1, out=level[..., 1:])
+        wide = (ordered - _lowest(ordered, level) > near).any(axis=-1)
+    for row in np.argwhere(wide):
+        at = tuple(row)
+        level[at] = _narrow_levels(ordered[at], gaps[at], float(near[at][0]))
     return level
+
+
+def _narrow_levels(ordered: Array, gaps: Array, near: float) -> Indices:
+    """Levels that are no wider than ``near``, in one row of values."""
+    allowed, level = np.full(len(gaps), near), np.zeros(len(ordered), dtype=np.intp)
+    while True:
+        np.cumsum(gaps > allowed, out=level[1:])
+        too_wide = np.zeros(level[-1] + 1, dtype=bool)
+        too_wide[level[ordered - _lowest(ordered, level) > near]] = True
+        if not too_wide.any():
+            return level
+        allowed[too_wide[level[1:]]] /= 2.0
+
+
+def _lowest(ordered: Array, level: Indices) -> Array:
+    """The lowest value of the level that each value is in."""
+    starts = np.diff(level, axis=-1, prepend=-1) > 0
+    return np.maximum.accumulate(np.where(starts, ordered, -np.inf), axis=-1)
 
 
 def _read(values: Array, positive: Mask, own: Array, rounding: float) -> Array:

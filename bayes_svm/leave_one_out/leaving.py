@@ -65,12 +65,17 @@ class Leaving:
         """One row of each part."""
         return self.row[self.part_kind]
 
-    def part_means(self, values: Array) -> Array:
-        """Mean over the rows of each part's kind, of values of shape (n_samples, ...)."""
+    def part_means(self, values: Array, weight: Array) -> Array:
+        """Mean over the rows of each part's kind, of values of shape (n_samples, ...).
+
+        Rows of weight 0 count only in a kind that has no others.
+        """
         used = self.kind >= 0
+        of_kind = np.bincount(self.kind[used], weights=weight[used])
+        share = np.where(of_kind[self.kind[used]] > 0.0, weight[used], 1.0)
+        share /= np.bincount(self.kind[used], weights=share)[self.kind[used]]
         means = np.zeros((len(self.row), *values.shape[1:]))
-        np.add.at(means, self.kind[used], values[used])
-        means /= np.bincount(self.kind[used]).reshape(-1, *[1] * (values.ndim - 1))
+        np.add.at(means, self.kind[used], share.reshape(-1, *[1] * (values.ndim - 1)) * values[used])
         return np.asarray(means[self.part_kind])
 
     def part_weight(self, weight: Array) -> Array:

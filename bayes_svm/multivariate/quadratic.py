@@ -17,6 +17,8 @@ SINGULAR = 1e-13
 NEGLIGIBLE = 1e-12
 # Rounding errors of the multipliers, relative to the numbers that they are computed from.
 ROUNDING = 1e-15
+# After so many steps without a higher objective the elements that enter and leave do so by rounding.
+STALLED = 3
 
 
 def solve_simplex_qp(gram: Array, level: Array, C: float, start: Array | None = None) -> Array:
@@ -53,9 +55,14 @@ def solve_simplex_qp(gram: Array, level: Array, C: float, start: Array | None = 
     """
     face = _Simplex.of(gram, level, C, start)
     free = np.flatnonzero(face.alpha)
-    solved = False
+    solved, highest, stalled = False, -np.inf, 0
     for _ in range(100 * (len(level) + 1)):
         reduced = face.gradient()
+        reached = float(face.alpha @ (face.linear + reduced)) / 2
+        stalled = 0 if reached > highest else stalled + 1
+        highest = max(highest, reached)
+        if stalled > STALLED:
+            break
         entering = int(np.argmax(reduced))
         multiplier = float(face.alpha @ reduced) / C
         scale = float(np.abs(face.linear).max() + np.abs(face.linear - reduced).max())

@@ -183,11 +183,13 @@ def _products(kernel: Kernel, X: Any, constant: float) -> Products:
 
 
 def _threshold(scores: Array, weight: Array, k: int) -> float:
-    """Midpoint between the k-th highest score and the next one, rows counted by their weights."""
+    """Midpoint between the k-th highest score and the next one, of rows counted by their weights."""
     order = np.argsort(-scores, kind="stable")
+    order = order[weight[order] > 0]
     reached = np.cumsum(weight[order])
     last = min(int(np.searchsorted(reached, k)), len(order) - 1)
-    following = min(last + 1, len(order) - 1)
+    # The next one can be a copy of the same row.
+    following = last if reached[last] > k else min(last + 1, len(order) - 1)
     return float(scores[order[last]] + scores[order[following]]) / 2
 
 

@@ -5,7 +5,14 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 
 from bayes_svm import BayesSVC
-from bayes_svm.conformal.venn_abers import VennAbers, intervals, left_out_intervals, predictors, reading
+from bayes_svm.conformal.venn_abers import (
+    VennAbers,
+    _levels,
+    intervals,
+    left_out_intervals,
+    predictors,
+    reading,
+)
 
 
 def isotonic(values, positive, weight, at):
@@ -240,3 +247,35 @@ def test_values_that_differ_by_less_than_they_are_known_to_say_nothing():
     found = model.predict_interval(X)
     np.testing.assert_array_equal(found, np.tile(found[0], (300, 1)))
     assert found[0, 1] - found[0, 0] < 0.01
+
+
+@pytest.mark.parametrize("outlier", [1e6, 1e8, 3e9])
+def test_a_huge_value_does_not_make_all_others_equal(outlier):
+    # Next to it the gaps between the others are no more than rounding, but not all of them together.
+    random = np.random.default_rng(0)
+    values = np.append(2.0 * random.normal(size=300), outlier)
+    positive = values + random.normal(size=301) > 0
+    at = np.array([-4.0, 4.0])
+    found = VennAbers(values, positive, np.ones(301)).interval(at)
+    assert found[0, 1] < 0.2
+    assert found[1, 0] > 0.8
+    bags = np.column_stack([np.tile(values, (2, 1)), at])
+    for trial in (False, True):
+        low, high = reading(bags, np.append(positive, trial), at)
+        assert low < 0.2 < 0.8 < high
+
+
+def test_levels_are_no_wider_than_rounding_and_equal_values_share_one():
+    random = np.random.default_rng(0)
+    # Pairs of equal values, so near to each other that every gap is less than rounding.
+    pairs = np.sort(random.random(400))
+    values = np.repeat(pairs, 2) + np.tile([0.0, 1e-12], 400)
+    level = _levels(values, np.array([0.02]))
+    assert np.all(level[::2] == level[1::2])
+    width = np.bincount(level, weights=np.diff(values, prepend=values[0]) * (np.diff(level, prepend=0) == 0))
+    assert width.max() <= 0.02
+    assert 50 < level[-1] < 200
+    two = np.stack([values, np.sort(random.normal(size=800)) * 1e6])
+    both = _levels(two, np.array([[0.02], [1e-9]]))
+    np.testing.assert_array_equal(both[0], level)
+    np.testing.assert_array_equal(both[1], np.arange(800))

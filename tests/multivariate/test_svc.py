@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from _data import noisy, three_classes
 from bayes_svm import MultivariateSVC
+from bayes_svm.multivariate import quadratic
 
 
 def imbalanced(n=300, seed=0):
@@ -189,3 +190,34 @@ def test_the_largest_penalty_that_is_not_refused_gives_the_machine_of_a_large_on
         for model in (huge, large)
     ]
     assert abs(told[0] - told[1]) < 0.01
+
+
+@pytest.mark.parametrize("loss", ["roc_area", "break_even", "precision_at_k", "recall_at_k"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_weight_is_a_number_of_rows_where_the_threshold_is_too(loss, kernel):
+    X = np.array([[5.0], [4.0], [3.0], [1.0], [0.0], [-1.0], [2.9]])
+    y, weight = np.array([1, 1, 0, 1, 0, 0, 0]), np.array([1, 1, 2, 1, 1, 3, 0])
+    rows = np.repeat(np.arange(7), weight)
+    model = MultivariateSVC(loss=loss, kernel=kernel, gamma=0.3, k=3 if loss.endswith("_k") else None)
+    at = np.linspace(-2, 6, 33)[:, None]
+    weighted = clone(model).fit(X, y, sample_weight=weight).decision_function(at)
+    repeated = clone(model).fit(X[rows], y[rows]).decision_function(at)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-2 if kernel == "rbf" else 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:25 cutting planes left a relative gap")
+def test_elements_do_not_enter_and_leave_by_rounding_over_and_over(monkeypatch):
+    steps, move = [], quadratic._Simplex.move_to_best
+    monkeypatch.setattr(
+        quadratic._Simplex, "move_to_best", lambda face, free: steps.append(len(free)) or move(face, free)
+    )
+    for seed in (3, 5, 7, 9):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(50, 5))
+        y = (5 * X[:, 0] + random.normal(size=50) > 0).astype(int)
+        unequal = np.round(X) * [1e-3, 1e-4, 1e4, 1e4, 1e-2]
+        weight = random.integers(0, 4, size=50)
+        model = MultivariateSVC(loss="break_even", C=729, max_iter=25).fit(unequal, y, sample_weight=weight)
+        assert np.isfinite(model.coef_).all()
+    # They were 13,889 before the steps that gain nothing were counted, and are some 1,300.
+    assert len(steps) < 4000
