@@ -18,6 +18,7 @@ from bayes_svm import (
     PairwiseCouplingClassifier,
     RejectOptionClassifier,
     choose_threshold,
+    class_similarity,
     compare_estimators,
     leave_one_out,
     log_evidence,
@@ -261,3 +262,24 @@ def test_a_far_row_of_a_machine_without_support_vectors(kernel, options):
     rows = np.vstack([X[:2], 1e70 * X[:1], 1e200 * X[:1]])
     np.testing.assert_array_equal(model.decision_function(rows), np.full(4, model.intercept_[0]))
     assert np.isfinite(model.predict_proba(rows)).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X: leave_one_out(SVC(), X, Y),
+        lambda X: xi_alpha(BayesSVC(), X, Y),
+        lambda X: span_estimate(BayesSVC(), X, Y),
+        lambda X: class_similarity(X, Y),
+        lambda X: optimize_kernel(X, Y, kernel=GaussianKernel(1.0)),
+        lambda X: BayesSVC().fit(X, Y),
+    ],
+)
+def test_what_is_not_finite_is_named(call, bad):
+    spoilt = X.copy()
+    spoilt[3, 1] = bad
+    with pytest.raises(ValueError, match="Input X contains"):
+        call(spoilt)
+    with pytest.raises(ValueError, match="Input at contains"):
+        leave_one_out(SVC(), X, Y, at=spoilt)

@@ -104,7 +104,7 @@ class LeftOutMachines:
         array of shape (n_rows, n_classes)
             Columns in the order of the classes.
         """
-        X = check_array(X, accept_sparse="csr", dtype=np.float64)
+        X = check_array(X, input_name="X", accept_sparse="csr", dtype=np.float64)
         if X.shape[0] != len(self.rows):
             raise ValueError(f"X has {X.shape[0]} points: give one for each of the {len(self.rows)} rows.")
         with one_blas_thread():

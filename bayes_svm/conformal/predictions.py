@@ -164,7 +164,9 @@ class ConformalPredictions(LinkedToItsPage, ClassifierMixin, MetaEstimatorMixin,
         steps = self.estimator_[:-1]
         if len(steps):
             X = steps.fit_transform(X, y) if reset else steps.transform(X)
-        return with_narrow_indices(check_array(X, accept_sparse="csr", dtype=np.float64, copy=reset))
+        return with_narrow_indices(
+            check_array(X, input_name="X", accept_sparse="csr", dtype=np.float64, copy=reset)
+        )
 
     def _p_values(self, X: Any) -> tuple[Array, Array]:
         """The p-values, and the decision value for each class."""

@@ -83,7 +83,9 @@ def machine_of(
     linear = _is_linear_machine(estimator)
     estimator._validate_params()
     y = checked_labels(y)
-    X = with_narrow_indices(check_array(X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True))
+    X = with_narrow_indices(
+        check_array(X, input_name="X", accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
+    )
     check_consistent_length(X, y)
     weight = checked_weights(sample_weight, X)
     classes, numbers = encode_classes(y, weight)

@@ -195,7 +195,9 @@ def _checked_at(machine: Machine, at: Any) -> Any:
     """The additional points as float64, dense or CSR; None without any."""
     if at is None:
         return None
-    at = with_narrow_indices(check_array(at, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True))
+    at = with_narrow_indices(
+        check_array(at, input_name="at", accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
+    )
     if at.shape[1] != machine.X.shape[1]:
         raise ValueError(f"at has {at.shape[1]} features, X has {machine.X.shape[1]}.")
     return at

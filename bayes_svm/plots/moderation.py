@@ -116,7 +116,7 @@ class ModerationDisplay:
             features.
         """
         check_is_fitted(estimator)
-        points = check_array(X)
+        points = check_array(X, input_name="X")
         _check_draws_as_plane(estimator, points)
         ends = [(column.min() - eps, column.max() + eps) for column in points.T]
         xx0, xx1 = np.meshgrid(*(np.linspace(*end, grid_resolution) for end in ends))

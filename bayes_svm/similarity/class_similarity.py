@@ -198,6 +198,7 @@ def _checked(
     """Rows of positive weight, the classes, and the kernel with gamma resolved."""
     X = check_array(
         with_narrow_indices(X),
+        input_name="X",
         accept_sparse=False if kernel.precomputed else "csr",
         dtype=[np.float64, np.float32] if kernel.precomputed else np.float64,
         ensure_all_finite=not kernel.is_callable,  # NaN may have a meaning for a callable

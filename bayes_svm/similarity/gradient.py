@@ -230,7 +230,7 @@ def optimize_kernel(
     (1.83, -0.724, True)
     """
     if kernel is None:
-        gamma = resolve_gamma("scale", check_array(X, dtype=np.float64))
+        gamma = resolve_gamma("scale", check_array(X, input_name="X", dtype=np.float64))
         kernel = GaussianKernel(float(np.sqrt(0.5 / gamma)))
     rows = _checked(X, y, kernel, sample_weight, unbiased)
     if max_samples is not None and len(rows.y) > max_samples:
@@ -278,9 +278,9 @@ def _checked(
     """The rows of positive weight, with class numbers."""
     if isinstance(kernel, AggregationKernel):
         X = checked_codes(X)
-        check_array(X)
+        check_array(X, input_name="X")
     else:
-        X = check_array(X, dtype=np.float64)
+        X = check_array(X, input_name="X", dtype=np.float64)
     check_consistent_length(X, y)
     weight = checked_weights(sample_weight, X)
     classes, numbers = encode_classes(y, weight)
