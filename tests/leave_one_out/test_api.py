@@ -167,7 +167,7 @@ def test_an_unknown_method_is_refused():
 def test_x_that_is_not_finite_is_refused(value):
     X, y = noisy()
     X[3, 1] = value
-    with pytest.raises(ValueError, match=r"Input contains (NaN|infinity)"):
+    with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
         leave_one_out(SVC(), X, y)
 
 
