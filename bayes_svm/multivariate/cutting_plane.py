@@ -32,6 +32,8 @@ __all__ = ["CuttingPlaneResult", "Point", "lowest_of_bound", "minimise"]
 
 # Weights are made longer by at most this factor.
 LONGER = 1.1
+# Where so many planes in a row leave the gap as it is, it is rounding that keeps it open.
+MOST_IDLE = 300
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def minimise(
                 search.by_level()
             at.advance(len(search.history))
             converged = search.best.value - search.dual <= tol * search.best.value
-            if converged or len(search.history) >= max_iter:
+            if converged or len(search.history) >= max_iter or search.idle >= MOST_IDLE:
                 break
             planes.drop_idle()
     converged = abs(search.best.value - search.dual) <= tol * search.best.value
@@ -179,6 +181,8 @@ class _Search:
         Where the next plane is computed; by default at the best point.
     history : list of tuples
         Lowest value of F, highest lower bound and number of planes kept, after each plane.
+    idle : int
+        Number of planes since the gap last became smaller.
     """
 
     products: Products
@@ -189,6 +193,7 @@ class _Search:
     dual: float
     query: Point | None = None
     history: list[tuple[float, float, float]] = field(default_factory=list)
+    idle: int = 0
 
     def by_level(self) -> None:
         """Add the plane of the last point, and move to where the bound then closes part of the gap."""
@@ -223,6 +228,7 @@ class _Search:
         return vector
 
     def _record(self, point: Point, lower: float) -> None:
+        self.idle = 0 if lower > self.dual or point.value < self.best.value else self.idle + 1
         self.dual = max(self.dual, lower)
         self.best = min(self.best, point, key=lambda point: point.value)
         self.history.append((self.best.value, self.dual, float(len(self.planes))))

@@ -223,7 +223,7 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If ``max_iter`` planes do not reach the gap.
+            If ``max_iter`` planes do not reach the gap, or rounding keeps it open.
         """
         X, y = self._checked_fit(X, y)
         weight = checked_weights(sample_weight, np.empty((X.shape[0], 0)))

@@ -122,7 +122,7 @@ def train(
     Warns
     -----
     ConvergenceWarning
-        If ``max_iter`` planes do not reach the gap.
+        If ``max_iter`` planes do not reach the gap, or rounding keeps it open.
     """
     kernel = Kernel(estimator.kernel)
     if not (kernel.is_linear or kernel.precomputed):

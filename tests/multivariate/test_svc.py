@@ -221,3 +221,12 @@ def test_elements_do_not_enter_and_leave_by_rounding_over_and_over(monkeypatch):
         assert np.isfinite(model.coef_).all()
     # They were 13,889 before the steps that gain nothing were counted, and are some 1,300.
     assert len(steps) < 4000
+
+
+def test_it_ends_where_rounding_keeps_the_gap_open():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 3)) * [1e4, 1.0, 1e-3]
+    y = (X[:, 1] + random.normal(size=40) > 0).astype(int)
+    model = MultivariateSVC(loss="roc_area", C=1e9, max_iter=100_000)
+    with pytest.warns(ConvergenceWarning, match=r"^\d{3} cutting planes left .* or scale the features"):
+        model.fit(X, y)
