@@ -30,7 +30,7 @@ from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
-__all__ = ["DualSolution", "pinning_points", "solve", "warn_if_inexact"]
+__all__ = ["DualSolution", "solve", "warn_if_inexact"]
 
 
 # A solution is exact if its KKT residual is at most this multiple of its scale, and its relative duality
@@ -202,14 +202,6 @@ def warn_if_inexact(solution: DualSolution) -> None:
         )
 
 
-def pinning_points(solution: DualSolution) -> Indices:
-    """The free points, or, where there is none, the point that determines the lowest optimal intercept."""
-    if len(solution.free):
-        return solution.free
-    can_rise = solution.beta < solution.problem.upper
-    return np.array([np.where(can_rise, -solution.gradient, -np.inf).argmax()], dtype=np.intp)
-
-
 def solve(
     problem: DualProblem,
     *,
@@ -324,11 +316,7 @@ def _is_final(solution: DualSolution) -> bool:
 
 
 def _off_margin(solution: DualSolution) -> float:
-    """Largest residual of a point that is free at the perturbed targets.
-
-    Where all decision values are nearly equal, as with a tiny C, the perturbation can be large beside their
-    differences. A point that is free with it may then be at a bound without it, and off the margin.
-    """
+    """Largest residual of a point that is free at the perturbed targets, but perhaps not without them."""
     free = solution.free
     return float(np.abs(solution.values[free] - solution.problem.label[free]).max(initial=0.0))
 

@@ -12,7 +12,8 @@ from scipy.linalg import cho_solve, solve_triangular
 
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.solution import DualSolution, pinning_points
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.leave_one_out.start import pinning_points
 from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.short_repr import short_repr

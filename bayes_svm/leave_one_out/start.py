@@ -12,13 +12,13 @@ from bayes_svm._core.check_records import Tolerance
 from bayes_svm._core.records import Base, BaseState
 from bayes_svm.dual.polish import margin_targets
 from bayes_svm.dual.problem import AT_BOUND, movable
-from bayes_svm.dual.solution import EXACT_RESIDUAL, DualSolution, pinning_points
+from bayes_svm.dual.solution import EXACT_RESIDUAL, DualSolution
 from bayes_svm.dual.tableau import Tableau, independent_points
 from bayes_svm.dual.tableau_path import base_of, state_at
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices, Mask
 
-__all__ = ["End", "Origin", "SharedTableau"]
+__all__ = ["End", "Origin", "SharedTableau", "pinning_points"]
 
 
 End = Literal["lowest", "highest"]
@@ -131,6 +131,14 @@ class Origin:
         self.exact, self.permitted = solution.exact, EXACT_RESIDUAL * solution.scale
         self.total_bound = float(problem.bound[problem.label != 0].sum())
         self.tolerance = Tolerance(AT_BOUND, TABLEAU_ROUNDING / problem.shift)
+
+
+def pinning_points(solution: DualSolution) -> Indices:
+    """The free points, or, where there is none, the point that determines the lowest optimal intercept."""
+    if len(solution.free):
+        return solution.free
+    can_rise = solution.beta < solution.problem.upper
+    return np.array([np.where(can_rise, -solution.gradient, -np.inf).argmax()], dtype=np.intp)
 
 
 def _at_end(solution: DualSolution, end: End) -> tuple[Array, Indices]:
