@@ -8,7 +8,6 @@ fast.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bayes_svm import ConformalSVC, leave_one_out
-from validation._common import Page, table
+from validation._common import Page, parser_for, table
 
 ABOUT = """\
 `make_classification` with 20 features, 8 informative, flip_y = 0.2, standardised; rbf kernel with gamma =
@@ -135,9 +134,7 @@ def products(n: int, n_new: int, score: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", metavar="FILE", help="write the page to this file too")
-    args = parser.parse_args()
+    args = parser_for(__doc__.splitlines()[0]).parse_args()
     page = Page("validation.conformal.speed", "Conformal p-values: speed", ABOUT)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
