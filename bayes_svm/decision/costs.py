@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayes_svm.metrics.distinct import distinct
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["offsets_for"]
@@ -46,12 +47,13 @@ def offsets_for(y: Indices, values: Array, cost: Array, weight: Array) -> Array:
         for k in range(n_classes):
             trial = offsets.copy()
             trial[k] = _best_offset(y, values - offsets, values[:, k], k, cost, weight)
+            trial -= trial[0]
             reached = _cost_of(y, values - trial, cost, weight)
             if reached < lowest:
                 offsets, lowest = trial, reached
         if lowest == before:
             break
-    return offsets - offsets[0]
+    return offsets
 
 
 def _cost_of(y: Indices, shifted: Array, cost: Array, weight: Array) -> float:
@@ -65,7 +67,7 @@ def _best_offset(y: Indices, shifted: Array, own: Array, k: int, cost: Array, we
     rival = rivals.argmax(axis=1)
     # A row is decided for class k while the offset of class k is below the row's entry here.
     ends = own - rivals[np.arange(len(y)), rival]
-    points, place = np.unique(ends, return_inverse=True)
+    points, place = distinct(ends)
     change = np.bincount(place, weights=weight * (cost[y, k] - cost[y, rival]), minlength=len(points))
     # Entry i is the change of the cost if the rows from the i-th end on are decided for class k.
     above = np.append(np.cumsum(change[::-1])[::-1], 0.0)

@@ -28,6 +28,24 @@ def test_offsets_of_a_cost_matrix_cannot_be_improved_one_at_a_time():
     assert set(found.decide(values)) <= {0, 1, 2}
 
 
+def test_rounding_between_equal_differences_hides_no_cheaper_offset():
+    # Decimal decision values: many of their differences are equal but for rounding.
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        n_classes, n = random.integers(3, 6), random.integers(8, 60)
+        y = np.append(np.arange(n_classes), random.integers(0, n_classes, n))
+        values = np.round(random.normal(size=(len(y), n_classes)) + 1.5 * np.eye(n_classes)[y], 1)
+        cost = random.uniform(0, 5, (n_classes, n_classes)) * (1.0 - np.eye(n_classes))
+        found = choose_threshold(y, values, "cost", costs=cost, n_bootstrap=0)
+        assert found.total_cost == total_cost(y, values, found.threshold, cost, np.ones(len(y)))
+        for k in range(n_classes):
+            ends = values[:, k] - np.delete(values - found.threshold, k, axis=1).max(axis=1)
+            for end in np.concatenate([ends - 1e-9, ends + 1e-9]):
+                moved = found.threshold.copy()
+                moved[k] = end
+                assert total_cost(y, values, moved, cost, np.ones(len(y))) >= found.total_cost - 1e-9
+
+
 def test_the_cost_to_expect_is_above_that_of_the_data():
     y, values = np.arange(40) % 4, random.normal(size=(40, 4))
     cost = 1.0 - np.eye(4)
