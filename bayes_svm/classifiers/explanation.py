@@ -162,7 +162,7 @@ def in_words(moderation: float | None) -> str:
     if moderation is None:
         return "the link does not tell how far the row is from the training data"
     if moderation == 0.0:
-        return "the row is among the training data"
+        return "the row is near the training data"
     share = f"{100 * moderation:.0f} % of the way to what is said where nothing is known"
     if moderation < 0.5:
         return f"the row is at the edge of the training data: {share}"

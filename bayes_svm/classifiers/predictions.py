@@ -293,7 +293,7 @@ class SVCPredictions(Compactable, SVCParameters):
         >>> model.explain(scale(X)[81], n_rows=1)
         Explanation: 1 with probability 0.551 (interval 0.750 to 0.824)
           probabilities: 0: 0.449, 1: 0.551
-          known data: the row is among the training data
+          known data: the row is near the training data
           decision value: 0.1285, of which -0.2354 is the intercept
           training rows that speak most for 1:
             row  label  contribution  value without it  probability without it

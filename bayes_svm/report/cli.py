@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -31,7 +30,7 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{message} (see {self.prog} --help)")
 
     def print_help(self, file: Any = None) -> None:
-        say(self.format_help(), file)
+        say(self.format_help())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,12 +63,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as err:
         return _refused(one_line(err))
     except KeyboardInterrupt as err:
-        say(f"bayes-svm: {str(err) or 'interrupted'}\n", sys.stderr)
+        say(f"bayes-svm: {str(err) or 'interrupted'}\n", aside=True)
         return 130
 
 
 def _refused(reason: str) -> int:
-    say(f"bayes-svm: {printable(reason)}\n", sys.stderr)
+    say(f"bayes-svm: {printable(reason)}\n", aside=True)
     return 2
 
 

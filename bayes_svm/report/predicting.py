@@ -14,7 +14,7 @@ from .saved import SavedModel
 from .tables.new_rows import NewRows
 from .text import printable
 
-__all__ = ["ASK", "explained_row", "predicted_columns"]
+__all__ = ["ASK", "explained_row", "outside_intervals", "predicted_columns"]
 
 # The answer where the model should not give one.
 ASK = "ask a person"
@@ -64,6 +64,16 @@ def predicted_columns(model: SavedModel, rows: NewRows) -> dict[str, list[Any]]:
     columns["answer"] = [ASK if why else one for why, one in zip(reasons, predicted, strict=True)]
     columns["reason"] = reasons
     return columns
+
+
+def outside_intervals(columns: dict[str, list[Any]]) -> int:
+    """Number of rows with a probability outside its interval, as they are printed."""
+    found: set[int] = set()
+    for name in [name.removeprefix("probability_") for name in columns if name.startswith("probability_")]:
+        if f"low_{name}" in columns:
+            cells = zip(*(columns[f"{end}_{name}"] for end in ("low", "probability", "high")), strict=True)
+            found |= {k for k, (low, p, high) in enumerate(cells) if p != "" and not low <= p <= high}
+    return len(found)
 
 
 def _features(model: SavedModel, rows: NewRows, known: Indices) -> Array:

@@ -33,6 +33,8 @@ FORMAT, FORMAT_NUMBER = "bayes-svm model", 1
 # What the transformer holds besides, data only: SimpleImputer the type of its columns, and ColumnTransformer,
 # before scikit-learn 1.8, a list of the columns that are left.
 TRUSTED = [*TRUSTED_TYPES, "numpy.dtype", "sklearn.compose._column_transformer._RemainderColsList"]
+# How such a file begins.
+ZIP = b"PK\x03\x04"
 # Packages that the numbers depend on.
 PACKAGES = ("bayes-svm", "scikit-learn", "numpy", "scipy")
 
@@ -170,7 +172,7 @@ def load_model(path: str | Path) -> tuple[SavedModel, list[str]]:
     sio = needs("skops.io", "bayes-svm[report]")
     name = str(path)
     try:
-        raw = Path(path).read_bytes()
+        raw = _content(Path(path))
     except (OSError, ValueError) as err:
         reason = getattr(err, "strerror", None) or err
         raise InputError(f"cannot read the model {name!r}: {reason}; check --model") from None
@@ -202,6 +204,13 @@ def load_model(path: str | Path) -> tuple[SavedModel, list[str]]:
         raise InputError(
             f"{name!r} is a damaged model: {one_line(err)}; make one with bayes-svm fit"
         ) from None
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file; of one that is no ZIP archive, which may be a device without end, the first."""
+    with path.open("rb") as file:
+        first = file.read(len(ZIP))
+        return first + file.read() if first == ZIP else first
 
 
 def _model_of(content: dict[str, Any]) -> SavedModel:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from bayes_svm.utils.interrupts import pause
 
-__all__ = ["counted", "say", "shown", "step"]
+__all__ = ["counted", "on_terminal", "say", "shown", "step"]
 
 # Runs that end within this many seconds show nothing.
 PATIENCE = 2.0
@@ -136,23 +136,30 @@ def _show(steps: list[step], ended: Event) -> None:
     """Write what the steps say, until the run has ended."""
     if ended.wait(PATIENCE):
         return
-    began, on_terminal = time.monotonic() - PATIENCE, sys.stderr.isatty()
+    began, terminal = time.monotonic() - PATIENCE, on_terminal()
     try:
         while True:
             if steps:
-                say(_line(list(steps), time.monotonic() - began), end="" if on_terminal else "\n")
-            if ended.wait(ON_TERMINAL if on_terminal else IN_FILE):
+                say(_line(list(steps), time.monotonic() - began), end="" if terminal else "\n")
+            if ended.wait(ON_TERMINAL if terminal else IN_FILE):
                 break
-        if on_terminal:
+        if terminal:
             say("", end="\r")
     except (OSError, ValueError):
         # Nobody reads it, or the stream is closed: the run goes on.
         return
 
 
+def on_terminal() -> bool:
+    """Whether stderr is a terminal; it is None where it is closed, and in a program without a console."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def say(text: str, end: str = "\n") -> None:
     """Write a line to stderr; on a terminal, over what is shown of the progress."""
-    if sys.stderr.isatty():
+    if sys.stderr is None:
+        return
+    if on_terminal():
         width = shutil.get_terminal_size().columns - 1
         text = "\r" + (text.ljust(width) if end == "\n" else text[:width].ljust(width))
     print(text, end=end, file=sys.stderr, flush=True)

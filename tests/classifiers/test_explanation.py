@@ -152,7 +152,10 @@ def test_far_from_the_data_the_words_say_so():
     X, y = noisy(n=300)
     model = BayesSVC().fit(X, y)
     near, far = model.explain(X[np.abs(X).sum(axis=1).argmin()]), model.explain([9.0, 9.0, 9.0])
-    assert (near.moderation, near.distance) == (0.0, "the row is among the training data")
+    assert (near.moderation, near.distance) == (
+        0.0,
+        "the row is near the training data",
+    )
     assert far.moderation > 0.99
     assert "say nothing" in far.distance
     along = [model.explain([r, r, r]) for r in np.linspace(0, 6, 40)]

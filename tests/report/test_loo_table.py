@@ -128,8 +128,10 @@ def test_places_that_cannot_be_written_are_refused(table, capsys):
 def test_labels_with_ends_of_lines_are_read_back(table):
     names = ["one\rtwo", "three\nfour"]
     table(names=names)
-    assert run() == 0
+    assert run("--keep", "kind") == 0
     assert [row["label"] for row in written()] == names * 30
+    assert run() == 0
+    assert [row["label"] for row in written()] == ["one two", "three four"] * 30
 
 
 def test_progress_counts_the_strata_on_a_terminal(table, monkeypatch):

@@ -66,6 +66,9 @@ class Stranger:
 
 def test_other_files_are_refused(tmp_path):
     refused(b"", tmp_path, "is no model: File is not a zip file")
+    if Path("/dev/zero").exists():
+        with pytest.raises(InputError, match="'/dev/zero' is no model"):
+            load_model("/dev/zero")
     refused({"format": "something else"}, tmp_path, "is no model of a table")
     refused(DecisionTreeClassifier(), tmp_path, "is no model of a table")
     whole = sio.dumps({"format": "bayes-svm model"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.text import one_line, printable
@@ -44,5 +43,5 @@ def _run(arguments: argparse.Namespace) -> int:
     remarks = [f"{one}." for one in rows.remarks[k]]
     named = "" if rows.id_name == "row" else f" ({rows.id_name} {rows.identifiers[k]})"
     say(printable(f"Row {arguments.row} of {rows.name}{named}\n{explained_row(model, rows, k)!r}\n"))
-    say(printable("".join(f"note: {one_line(note)}\n" for note in [*remarks, *notes])), sys.stderr)
+    say(printable("".join(f"note: {one_line(note)}\n" for note in [*remarks, *notes])), aside=True)
     return 0

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from bayes_svm.report.errors import InputError
-from bayes_svm.utils.progress import shown, step
+from bayes_svm.utils.progress import on_terminal, shown, step
 
 from .arguments import add_model, add_table, options_of, settings_of
 from .output import check_output, installed_version, say
@@ -62,7 +61,7 @@ def _run(arguments: argparse.Namespace) -> int:
     check_partial(output, arguments.resume)
     settings = settings_of(arguments)
     try:
-        with shown(sys.stderr.isatty()):
+        with shown(on_terminal()):
             with step("reading the table"):
                 table = reading.read_table(arguments.data, arguments.target, options_of(arguments))
             summary = write_loo(table, settings, output, version=installed_version(), n_jobs=arguments.n_jobs)

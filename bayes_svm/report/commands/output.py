@@ -82,22 +82,27 @@ def write_file(output: Path, content: bytes, option: str = "--output") -> None:
         raise _not_written(output, err, option) from None
 
 
-def say(text: str, stream: TextIO | None = None) -> None:
+def say(text: str, *, aside: bool = False) -> None:
     """Write a text with "?" for characters that the stream cannot encode; a closed pipe is no error.
 
     Parameters
     ----------
     text : str
         The text.
-    stream : text stream, optional
-        Where to; standard output by default.
+    aside : bool
+        Whether it goes to standard error, where it may be lost; by default it is what was asked for, and
+        goes to standard output.
 
     Raises
     ------
     InputError
-        If standard output cannot be written to, for instance because a disk is full.
+        If standard output cannot be written to, for instance because a disk is full, or it is closed.
     """
-    stream = sys.stdout if stream is None else stream
+    stream: TextIO | None = sys.stderr if aside else sys.stdout
+    if stream is None:
+        if aside:
+            return
+        raise InputError("cannot write to standard output: it is closed")
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         stream.write(text.encode(encoding, "replace").decode(encoding))
@@ -106,7 +111,7 @@ def say(text: str, stream: TextIO | None = None) -> None:
         _give_up(stream)
     except OSError as err:
         _give_up(stream)
-        if stream is sys.stdout:
+        if not aside:
             raise InputError(f"cannot write to standard output: {err.strerror}") from None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,15 @@ from .output import check_output, say, write_file
 
 __all__ = ["add", "add_new_rows", "read_both"]
 
+WHY_OUTSIDE = "the probability follows a curve, and the interval the rows with decision values like it"
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.description = (
         "Predict the rows of a new table. The CSV that is written has one line for each row: its identifier, "
-        "the predicted class, the probability with its interval (for more than two classes of each class), "
+        "the predicted class, the probability with its interval (for more than two classes of each class; it "
+        f"may lie outside, as {WHY_OUTSIDE}), "
         "the answer, which is the predicted class or 'ask a person', and the reason to ask one: a missing or "
         "unknown value, a number outside the training range, a row unlike the training data, or a "
         "probability too low for the --max-risk that the model was fitted with. Columns are matched by name. "
@@ -74,7 +76,7 @@ def _run(arguments: argparse.Namespace) -> int:
         check_output(output, arguments.data)
         check_output(output, arguments.model, what="the model itself")
     model, rows, notes = read_both(arguments)
-    from bayes_svm.report.predicting import ASK, predicted_columns
+    from bayes_svm.report.predicting import ASK, outside_intervals, predicted_columns
 
     columns = predicted_columns(model, rows)
     text = csv_text(columns)
@@ -86,6 +88,9 @@ def _run(arguments: argparse.Namespace) -> int:
     n = len(columns["answer"])
     rows_of = "1 row" if n == 1 else f"{n} rows"
     about = f"{rows_of}: {n - n_asked} answered, {n_asked} for a person ({model.approximate})"
+    if outside := outside_intervals(columns):
+        rows_of = "1 row has" if outside == 1 else f"{outside} rows have"
+        notes = [f"{rows_of} a probability outside its interval, as {WHY_OUTSIDE}", *notes]
     notes = [about, *notes, *([f"Written: {output}"] if output else [])]
-    say(printable("".join(f"note: {one_line(note)}\n" for note in notes)), sys.stderr)
+    say(printable("".join(f"note: {one_line(note)}\n" for note in notes)), aside=True)
     return 0

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from bayes_svm.report.errors import InputError
-from bayes_svm.utils.progress import shown, step
+from bayes_svm.utils.progress import on_terminal, shown, step
 
 from .arguments import add_aims, add_model, add_table, options_of, settings_of
 from .output import check_output, installed_version, say, write_file
@@ -88,7 +87,7 @@ def reported(arguments: argparse.Namespace, form: str, output: Path) -> tuple[An
     from bayes_svm.report import render, terminal
     from bayes_svm.report.tables import reading
 
-    with shown(sys.stderr.isatty()):
+    with shown(on_terminal()):
         with step("reading the table"):
             if arguments.data is None:
                 table = reading.breast_cancer_table()

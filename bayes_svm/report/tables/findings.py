@@ -49,7 +49,11 @@ TOPICS = {
         "{example} read as one value",
         "write them differently in the file, or --keep {name}",
     ),
-    "blanks": ("blanks around values removed, and ends of lines within them read as blanks", ""),
+    "blanks": ("blanks around values removed, and runs of blanks and line ends within them read as one", ""),
+    "stand-in": (
+        "{example} kept as a class, although it often stands for a missing value",
+        "--missing {example} reads it as missing",
+    ),
     "none": ("{example} kept as a value", "--missing {example} reads it as missing"),
     # Columns kept.
     "distinct": ("kept, although all its whole numbers are different", DROP),

@@ -12,7 +12,7 @@ from bayes_svm.report.errors import InputError
 from .findings import Finding
 from .names import listed, short
 from .numerals import LIMIT, possible_decimals
-from .values import MARKERS, merged_spellings
+from .values import MARKERS, STAND_INS, as_texts, blanks_in, merged_spellings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,9 +57,8 @@ def labels_of(
     ]
     findings: list[Finding] = []
     if not kept:
-        blanks = sum(text is not None and text != text.strip() for text in texts)
-        findings += [Finding(target, "blanks", blanks)] if blanks else []
-        texts = [None if text is None or not text.strip() else text.strip() for text in texts]
+        texts = as_texts(column)
+        findings += blanks_in(texts, column)
         texts = [None if text is not None and text.lower() in MARKERS else text for text in texts]
     texts = [None if text in missing else text for text in texts]
     _check_missing(texts, column)
@@ -69,6 +68,8 @@ def labels_of(
     known = [text for text in texts if text is not None]
     labels = _as_numbers(known, target)
     _check_classes(labels, target)
+    if not kept:
+        findings += _stand_ins(labels, target)
     return labels, findings
 
 
@@ -135,6 +136,19 @@ def _as_numbers(texts: list[str], target: str) -> np.ndarray:
     if len(numbers) == len(different) and not all(text.isdigit() for text in different):
         raise InputError(f"the target {short(target)} is continuous; choose a --target column with classes")
     return np.array(texts, dtype=str)
+
+
+def _stand_ins(labels: np.ndarray, target: str) -> list[Finding]:
+    """A finding for each class such as -999, if the others are numbers far from it."""
+    classes, counts = np.unique(labels, return_counts=True)
+    if labels.dtype.kind != "i" or len(classes) < 3:
+        return []
+    found = []
+    for label, count in zip(classes.tolist(), counts.tolist(), strict=True):
+        others = classes[classes != label]
+        if label in STAND_INS and np.abs(others - label).min() > np.ptp(others):
+            found.append(Finding(target, "stand-in", count, str(label)))
+    return found
 
 
 def _check_classes(labels: np.ndarray, target: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import lgamma, log
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ __all__ = ["leak_of", "units_in", "worth_knowing"]
 ID_WORDS = frozenset({"id", "ids", "identifier", "uuid", "guid", "mrn", "barcode", "accession", "rowid"})
 ID_NAMES = frozenset({"index", "row", "rows", "rownames", "no", "nr", "number", "key"})
 SUBJECT_WORDS = frozenset(
-    {"patient", "patients", "subject", "participant", "person", "donor", "animal", "mouse", "family",
+    {"patient", "patients", "subject", "subj", "participant", "person", "donor", "animal", "mouse", "family",
      "household", "customer", "client", "user", "student", "speaker", "author", "pupil", "case"}
 )  # fmt: skip
 WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -27,9 +28,13 @@ WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 REPEATS, LARGEST_SHARE = 1.5, 0.1
 # A text column with more distinct values than this is more often an identifier than a category.
 MANY_TEXTS = 50
+# So many texts such as "S07" or "P-113" are more often names of subjects than of categories.
+CODES, CODE = 10, re.compile(r"[A-Za-z]{1,5}[-_]?\d{1,8}")
 # A number with one unit before or after it, and how many different ones a column has at least.
 WITH_UNIT = re.compile(r"([^\d\s.,+-]{0,3} ?)[+-]?\d[\d.,]*( ?[^\d]{0,8})")
 MEASURED = 5
+# A column in file order would be so by chance less often than this.
+BY_CHANCE = 1e-6
 
 
 def leak_of(values: np.ndarray, name: str, y: Indices, *, dates: bool = False) -> str | None:
@@ -68,7 +73,8 @@ def leak_of(values: np.ndarray, name: str, y: Indices, *, dates: bool = False) -
         return "all texts"
     if (text or whole) and (_named_like_an_id(name) or (_may_name_an_id(name) and _has_many(codes[there]))):
         return "identifier"
-    if not text and there.all() and n_distinct > len(values) / 2 and _sorted(y) and _monotone(values):
+    # Texts have no order but that of the file: theirs is whether each stands in one block.
+    if _sorted(y) and _in_file_order((codes if text else values)[there], y[there]):
         return "sorted"
     return None
 
@@ -104,11 +110,12 @@ def worth_knowing(values: np.ndarray, name: str, y: Indices, left_out: bool) -> 
     if not left_out and not text and n_distinct == len(values):
         found.append(Finding(name, "distinct"))
     like_subjects = n_distinct * REPEATS <= n and _has_many(codes[there])
-    if like_subjects and (_named_like_a_subject(name) or (text and n_distinct > MANY_TEXTS)):
+    coded = text and like_subjects and n_distinct >= CODES and all(map(CODE.fullmatch, set(values[there])))
+    if like_subjects and (_named_like_a_subject(name) or coded or (text and n_distinct > MANY_TEXTS)):
         found.append(Finding(name, "repeats"))
     elif not left_out and text and n_distinct > MANY_TEXTS:
         found.append(Finding(name, "many texts"))
-    if not left_out and text:
+    if not left_out and text and not coded:
         found += units_in(values[there], name)
     pairs = len(np.unique(np.column_stack([codes[there], y[there]]), axis=0))
     several = len(np.unique(y)) < n_distinct <= n / 3
@@ -163,13 +170,17 @@ def _words(name: str) -> list[str]:
 
 def _named_like_an_id(name: str) -> bool:
     words = _words(name)
-    return bool(words) and bool(ID_WORDS & {words[0], words[-1]} or words[0] == "unnamed")
+    return bool(words) and bool(
+        ID_WORDS & {words[0], words[-1]}
+        or words[0] == "unnamed"
+        or (words[-1].endswith("id") and words[-1][:-2] in SUBJECT_WORDS)
+    )
 
 
 def _may_name_an_id(name: str) -> bool:
     """Whether it depends on the values: "student" may hold a name, or yes and no."""
-    words = _words(name)
-    return len(words) == 1 and words[0] in ID_NAMES | SUBJECT_WORDS
+    words = set(_words(name))
+    return bool(words & (ID_NAMES | SUBJECT_WORDS)) and words <= ID_NAMES | SUBJECT_WORDS | {"name"}
 
 
 def _has_many(codes: Indices) -> bool:
@@ -186,6 +197,14 @@ def _sorted(y: Indices) -> bool:
     return int(np.count_nonzero(np.diff(y))) == len(np.unique(y)) - 1
 
 
-def _monotone(values: np.ndarray) -> bool:
+def _in_file_order(values: np.ndarray, y: Indices) -> bool:
+    """Whether values rise or fall down the file, which those of a shuffled class would not do by chance."""
     steps = np.diff(values)
-    return bool((steps >= 0).all() or (steps <= 0).all())
+    if not ((steps >= 0).all() or (steps <= 0).all()):
+        return False
+    if len(np.unique(values)) > len(values) / 2:
+        return True
+    together = np.unique(np.column_stack([y, values]), axis=0, return_counts=True)[1]
+    # The share of the orders within the classes in which equal values stand together: (product of m!) / n!.
+    log_share = sum(lgamma(m + 1) for m in together) - sum(lgamma(n + 1) for n in np.bincount(y))
+    return log_share < log(BY_CHANCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,15 +23,19 @@ __all__ = [
     "AMONG_NUMBERS",
     "MARKERS",
     "SHORT",
+    "STAND_INS",
     "Values",
     "as_texts",
     "blanks_in",
     "markers_in",
     "merged_spellings",
     "numerals_in",
+    "plain",
     "read_values",
 ]
 
+# Characters without a width: of no column, and no reason to tell two texts apart.
+UNSEEN = re.compile("[\u200b-\u200d\u2060\ufeff\u00ad]")
 # Texts that mark a missing value, in any case: in every column, and among numbers and dates only.
 MARKERS = frozenset({"na", "n/a", "#n/a", "nan", "null", "?", "missing"})
 AMONG_NUMBERS = MARKERS | {
@@ -122,10 +127,13 @@ def as_texts(column: pd.Series) -> list[str | None]:
     """The values as texts without blanks around them; None where they are missing."""
     known = column.notna().to_numpy()
     values = column.to_numpy(dtype=object)
-    texts = [
-        " ".join(str(value).split()) if there else "" for value, there in zip(values, known, strict=True)
-    ]
+    texts = [plain(str(value)) if there else "" for value, there in zip(values, known, strict=True)]
     return [text or None for text in texts]
+
+
+def plain(text: str) -> str:
+    """A text with single blanks, and without characters that nobody sees, such as a zero-width space."""
+    return " ".join(UNSEEN.sub("", text).split())
 
 
 def _counts(texts: list[str | None], some: Any) -> int:

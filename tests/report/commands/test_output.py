@@ -69,7 +69,32 @@ class Refusing(io.StringIO):
 
 
 def test_a_closed_pipe_is_no_error():
-    assert say("text", Refusing(errno.EPIPE)) is None
+    for name, aside in (("stdout", False), ("stderr", True)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, name, Refusing(errno.EPIPE))
+            assert say("text", aside=aside) is None
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["report", "no.csv"], []])
+def test_closed_streams(arguments, tmp_path):
+    code = (
+        "import os, sys; os.close(int(sys.argv[1])); "
+        "os.execv(sys.executable, [sys.executable, '-c', "
+        "'import sys; from bayes_svm.report import main; sys.exit(main(sys.argv[1:]))', *sys.argv[2:]])"
+    )
+    for closed in (1, 2):
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(closed), *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        told = closed == 2 and arguments in (["--help"], ["--version"])
+        assert done.returncode == (0 if told else 2)
+        assert bool(done.stdout) == told
+        if closed == 1:
+            assert done.stderr.startswith("bayes-svm: ")
+            assert done.stderr.count("\n") == 1
 
 
 def test_a_full_disk_behind_standard_output_is_said(monkeypatch):

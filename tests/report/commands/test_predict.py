@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bayes_svm.report.cli import main
+from bayes_svm.report.predicting import outside_intervals
 from bayes_svm.report.saved import load_model
 
 pytest.importorskip("pandas")
@@ -54,6 +55,24 @@ def test_the_numbers_are_those_of_the_estimator(model, capsys):
     np.testing.assert_allclose([float(row["low_fit"]) for row in known], low, rtol=1e-5)
     np.testing.assert_allclose([float(row["high_fit"]) for row in known], high, rtol=1e-5)
     assert [row["row"] for row in rows] == ["1", "2", "3", "4", "5"]
+
+
+def test_probabilities_outside_their_intervals_are_counted_and_explained(model, capsys):
+    model(n_classes=3)
+    rows, err = predicted(capsys)
+    outside = [
+        any(
+            not float(row[f"low_{name}"]) <= float(row[f"probability_{name}"]) <= float(row[f"high_{name}"])
+            for name in [key.removeprefix("low_") for key in row if key.startswith("low_")]
+        )
+        for row in rows
+        if row["predicted"]
+    ]
+    assert sum(outside) > 1
+    assert f"{sum(outside)} rows have a probability outside its interval, as the probability follows" in err
+    within = {"row": [1, 2], "probability_a": [0.5, ""], "low_a": [0.4, ""], "high_a": [0.6, ""]}
+    assert outside_intervals(within | {"probability_b": ["name", "another"]}) == 0
+    assert outside_intervals(within | {"low_a": [0.51, ""]}) == 1
 
 
 def test_several_classes_have_columns_of_their_own(model, capsys):

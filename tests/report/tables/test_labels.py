@@ -42,6 +42,23 @@ def test_spellings_are_one_class_and_that_is_said():
     assert (kept.tolist(), none) == (["a", "A", "a", "A", "A ", "A "], [])
 
 
+def test_blanks_within_a_label_and_characters_that_nobody_sees():
+    found, findings = labels(["not ok", "not  ok", "fine", "fine\u200b"])
+    assert found.tolist() == ["not ok", "not ok", "fine", "fine"]
+    assert [(one.topic, one.count) for one in findings] == [("blanks", 2)]
+    assert labels(["a  b", "a b"] * 2, kept=True)[0].tolist() == ["a  b", "a b"] * 2
+
+
+def test_a_class_that_may_stand_for_a_missing_value_is_named():
+    found, findings = labels([0, 1, 0, 1, -999, -999])
+    assert sorted(set(found.tolist())) == [-999, 0, 1]
+    said = "'y' (2): '-999' kept as a class, although it often stands for a missing value"
+    assert notes_of(findings)[0].startswith(said)
+    assert labels([998, 999] * 2)[1] == labels(["-999", "low"] * 2)[1] == labels([0, 1] * 2)[1] == []
+    with pytest.raises(InputError, match="missing in 2 of 6 rows"):
+        labels([0, 1, 0, 1, -999, -999], missing=("-999",))
+
+
 @pytest.mark.parametrize(
     ("texts", "message"),
     [

@@ -25,6 +25,17 @@ def texts(values):
         (np.arange(N) * 3.0, "x", HALVES, "sorted"),
         (-np.arange(N) * 0.7, "x", HALVES, "sorted"),
         (HALVES + RANDOM.normal(size=N), "x", HALVES, None),
+        # Values that are missing, and lots of several rows, hide nothing; few values may be so by chance.
+        (np.where(np.arange(N) == 7, np.nan, np.arange(N) * 3.0), "x", HALVES, "sorted"),
+        (np.arange(N) // 5 * 1.0, "x", HALVES, "sorted"),
+        (10.0 - np.arange(N) // 7, "x", HALVES, "sorted"),
+        (texts(np.arange(N) // 7), "x", HALVES, "sorted"),
+        (texts(np.arange(N) // 7), "x", MIXED, None),
+        (np.where(np.arange(N) > 17, 1.0, 0.0), "x", HALVES, None),
+        (texts(RANDOM.integers(0, 4, N)), "x", HALVES, None),
+        (texts(np.arange(N) // 2 * 37), "customerid", MIXED, "identifier"),
+        (texts(np.arange(N) // 2 * 37), "case_no", MIXED, "identifier"),
+        (texts(np.arange(N) // 2 * 37), "Patient name", MIXED, "identifier"),
         (texts(np.arange(N) * 7), "x", MIXED, "all texts"),
         (np.full(N, 5.0), "x", MIXED, "constant"),
         (np.full(N, np.nan), "x", MIXED, "empty"),
@@ -76,6 +87,11 @@ def test_what_is_named():
     assert topics(np.array([0.0, 1.0, 2.0, 1.0] * 10), "code", MIXED) == ["tells class"]
     assert topics(texts(np.tile(np.arange(60), 4)), "free text", np.repeat([0, 1], 120)) == ["repeats"]
     assert topics(texts(np.r_[np.arange(60), [0] * 20]), "free text", np.arange(80) % 2) == ["many texts"]
+
+
+def test_codes_of_subjects_under_any_name():
+    assert topics(texts(f"S{k % 20:02}" for k in range(80)), "x", np.arange(80) // 3 % 2) == ["repeats"]
+    assert topics(texts(f"grade{k % 4}" for k in range(80)), "x", np.arange(80) // 3 % 2) == []
 
 
 def test_subjects_with_several_rows():

@@ -52,7 +52,8 @@ def test_the_file_may_be_written_differently(write):
         "'size' (1): decimal commas, as in '5,5', read as points (--decimal . says otherwise).",
         "'seen' (1): 'NA' read as missing.",
         "'seen': dates such as '01.06.2020' read as days since 1970-01-01.",
-        "'colour' (1): blanks around values removed, and ends of lines within them read as blanks.",
+        "'colour' (1): blanks around values removed, and runs of blanks and line ends within them read as "
+        "one.",
         "'colour' (1): 'red and Red' read as one value.",
     )
 

@@ -32,7 +32,7 @@ def test_markers_among_texts():
     assert np.isnan(found.values[1])
     notes = notes_of(found.findings)
     assert notes == [
-        "'dose' (1): blanks around values removed, and ends of lines within them read as blanks.",
+        "'dose' (1): blanks around values removed, and runs of blanks and line ends within them read as one.",
         "'dose' (1): 'NA' read as missing (--keep dose takes it as a value).",
         "'dose' (1): 'none' kept as a value (--missing 'none' reads it as missing).",
     ]
