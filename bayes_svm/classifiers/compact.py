@@ -42,8 +42,9 @@ class Compactable:
         ``predict``, ``predict_proba``, ``predict_log_proba`` and ``decision_function`` give the same bits.
         ``explain``, ``predict_interval``, ``posterior_variance`` and the left-out values raise an
         AttributeError that says so. Fitted again, it is a whole model. Its pickle is compressed by
-        LZMA. It is at most half as large again as that of an SVC of a hundred rows or more;
-        ``link="kwok"`` reads more of the training rows and needs more.
+        LZMA, and mostly at most half as large again as that of an SVC. Where classes are so far apart that
+        an SVC keeps few rows it is some kilobytes larger, up to three times; ``link="kwok"`` reads more of
+        the training rows and needs more.
 
         Returns
         -------
