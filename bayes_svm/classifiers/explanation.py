@@ -168,4 +168,4 @@ def in_words(moderation: float | None) -> str:
         return f"the row is at the edge of the training data: {share}"
     if moderation < 0.95:
         return f"the row is far from the training data: {share}"
-    return "the row is so far from the training data that they say nothing about it"
+    return "the row is so far from the training data that only the outermost of them count"
