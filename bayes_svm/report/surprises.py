@@ -239,10 +239,10 @@ def _shown(value: Any) -> Any:
     )
 
 
-def _is_numeric(column: pd.Series) -> bool:
+def _is_numeric(dtype: Any) -> bool:
     import pandas as pd
 
-    return bool(pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column))
+    return bool(pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype))
 
 
 def _shares(frame: pd.DataFrame, row: int, rows: np.ndarray) -> np.ndarray:
@@ -255,7 +255,7 @@ def _shares(frame: pd.DataFrame, row: int, rows: np.ndarray) -> np.ndarray:
     n = int(rows.sum())
     if n == 0:
         return shares
-    numeric = np.array([_is_numeric(frame.iloc[:, k]) for k in range(frame.shape[1])], dtype=bool)
+    numeric = np.array([_is_numeric(dtype) for dtype in frame.dtypes], dtype=bool)
     values = frame.loc[:, numeric].to_numpy(dtype=float, na_value=np.nan)
     value, others = values[row], values[rows]
     missing = np.isnan(others).sum(axis=0)
@@ -275,7 +275,7 @@ def _typical(column: pd.Series) -> Typical:
     known = column.dropna()
     if len(known) == 0:
         return Typical()
-    if _is_numeric(column):
+    if _is_numeric(column.dtype):
         low, high = np.quantile(known.to_numpy(dtype=float), [0.25, 0.75])
         return Typical(low=float(low), high=float(high))
     texts, counts = np.unique(known.astype(str).to_numpy(dtype=str), return_counts=True)

@@ -200,7 +200,8 @@ def _of_texts(texts: list[str | None], absent: set[str], name: str, kept: bool) 
     findings += markers_in(texts, sorted(absent), name)
     texts = [None if text in absent else text for text in texts]
     if not kept:
-        others = sorted({text for text in texts if text is not None and text.lower() in AMONG_NUMBERS})
+        suspect = AMONG_NUMBERS | {f"{number:g}" for number in STAND_INS}
+        others = sorted({text for text in texts if text is not None and text.lower() in suspect})
         findings += [Finding(name, "none", _counts(texts, [text]), text) for text in others]
         texts, merged = merged_spellings(texts, name, shortest=SHORT)
         findings += merged

@@ -38,6 +38,7 @@ def test_markers_among_texts():
     ]
     assert read(["red", "NA"], kept=True).values.tolist() == ["red", "NA"]
     assert np.isnan(read(["red", "none"], missing=("none",)).values[1])
+    assert done_of(read(["red", "-999", "blue"]).findings) == "'-999' kept as a value (1)"
 
 
 def test_decimal_commas_and_limits():
