@@ -63,9 +63,11 @@ def leak_of(values: np.ndarray, name: str, y: Indices, *, dates: bool = False) -
         return "missing by class"
     if n_distinct == 1 and there.all():
         return "constant"
-    if there.all() and np.array_equal(_first_seen(codes), _first_seen(y)):
-        return "copy"
     text, n = values.dtype == object, int(there.sum())
+    # "no" and "No", too short to be read as one value, tell the class alike.
+    spelled = np.array([str(one).casefold() for one in values], dtype=object) if text else codes
+    if there.all() and any(np.array_equal(_first_seen(one), _first_seen(y)) for one in (codes, spelled)):
+        return "copy"
     whole = not text and _whole(values)
     if whole and n_distinct == len(values) and np.ptp(values) == len(values) - 1:
         return "daily dates" if dates else "row numbers"

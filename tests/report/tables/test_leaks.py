@@ -38,6 +38,8 @@ def texts(values):
         (texts(np.arange(N) // 2 * 37), "Patient name", MIXED, "identifier"),
         (texts(np.arange(N) * 7), "x", MIXED, "all texts"),
         (np.full(N, 5.0), "x", MIXED, "constant"),
+        (texts(np.tile(["no", "yes", "No", "Yes"], N // 4)), "x", MIXED, "copy"),
+        (texts(np.tile(["aa", "AA", "aA", "Aa"], N // 4)), "x", MIXED, None),
         (np.full(N, np.nan), "x", MIXED, "empty"),
         (np.where(MIXED, 7.5, -2.0), "x", MIXED, "copy"),
         (texts(np.where(MIXED, "ill", "well")), "x", MIXED, "copy"),
