@@ -67,13 +67,15 @@ def _best_offset(y: Indices, shifted: Array, own: Array, k: int, cost: Array, we
     rival = rivals.argmax(axis=1)
     # A row is decided for class k while the offset of class k is below the row's entry here.
     ends = own - rivals[np.arange(len(y)), rival]
-    points, place = distinct(ends)
+    scale = float(np.abs(ends).max()) or 1.0
+    points, place = distinct(ends / scale)
+    points *= scale
     change = np.bincount(place, weights=weight * (cost[y, k] - cost[y, rival]), minlength=len(points))
     # Entry i is the change of the cost if the rows from the i-th end on are decided for class k.
     above = np.append(np.cumsum(change[::-1])[::-1], 0.0)
     best = int(np.argmin(above))
     if best == 0:
-        return float(points[0] - 1.0)
+        return float(points[0] - scale)
     if best == len(points):
-        return float(points[-1] + 1.0)
+        return float(points[-1] + scale)
     return float((points[best - 1] + points[best]) / 2)

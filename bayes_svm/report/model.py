@@ -22,6 +22,7 @@ from .record import Settings
 from .refusals import as_notes, memory_advice, refusals
 from .tables.features import feature_transformer
 from .tables.table import Table
+from .tables.values import plain
 
 __all__ = ["FittedTable", "features_of", "fit_table", "one_machine"]
 
@@ -212,13 +213,17 @@ def _class_weight(settings: Settings, table: Table) -> Any:
     if not isinstance(settings.class_weight, dict):
         return settings.class_weight
     by_name = {str(label): label for label in np.unique(table.labels).tolist()}
-    unknown = [name for name in settings.class_weight if name not in by_name]
+    # The labels have single blanks, whatever they are in the file.
+    given = {
+        name if name in by_name else plain(name): weight for name, weight in settings.class_weight.items()
+    }
+    unknown = [name for name in given if name not in by_name]
     if unknown:
         raise InputError(
             f"--class-weight names {unknown[0]!r}, which is no class of {table.target!r}; "
             f"the classes are {', '.join(map(repr, by_name))}"
         )
-    return {by_name[name]: weight for name, weight in settings.class_weight.items()}
+    return {by_name[name]: weight for name, weight in given.items()}
 
 
 def _left_out(estimator: Any, proba: Array) -> tuple[Array, Indices]:

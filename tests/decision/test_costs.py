@@ -37,7 +37,10 @@ def test_rounding_between_equal_differences_hides_no_cheaper_offset():
         values = np.round(random.normal(size=(len(y), n_classes)) + 1.5 * np.eye(n_classes)[y], 1)
         cost = random.uniform(0, 5, (n_classes, n_classes)) * (1.0 - np.eye(n_classes))
         found = choose_threshold(y, values, "cost", costs=cost, n_bootstrap=0)
-        assert found.total_cost == total_cost(y, values, found.threshold, cost, np.ones(len(y)))
+        reached = total_cost(y, values, found.threshold, cost, np.ones(len(y)))
+        assert found.total_cost == pytest.approx(reached, rel=1e-12)
+        small = choose_threshold(y, 2.0**-40 * values, "cost", costs=cost, n_bootstrap=0)
+        assert small.total_cost == pytest.approx(found.total_cost, rel=1e-12)
         for k in range(n_classes):
             ends = values[:, k] - np.delete(values - found.threshold, k, axis=1).max(axis=1)
             for end in np.concatenate([ends - 1e-9, ends + 1e-9]):

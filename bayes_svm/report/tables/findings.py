@@ -24,7 +24,7 @@ TOPICS = {
     ),
     "all texts": ("left out: a different text in every row, as names have it", KEEP),
     "identifier": ("left out: named like an identifier", KEEP),
-    "sorted": ("left out: it only rises or falls down the file, which is sorted by class too", KEEP),
+    "sorted": ("left out: it follows the order of the file, which is sorted by class too", KEEP),
     "empty": ("left out: all its values are missing", ""),
     "unclear dates": (
         "left out: dates such as {example}, of which day and month are not clear",
@@ -52,7 +52,7 @@ TOPICS = {
     "blanks": ("blanks around values removed, and runs of blanks and line ends within them read as one", ""),
     "stand-in": (
         "{example} kept as a class, although it often stands for a missing value",
-        "--missing {example} reads it as missing",
+        "remove these rows from the file if it does",
     ),
     "none": ("{example} kept as a value", "--missing {example} reads it as missing"),
     # Columns kept.

@@ -12,7 +12,7 @@ from bayes_svm.report.errors import InputError
 from .findings import Finding
 from .names import listed, short
 from .numerals import LIMIT, possible_decimals
-from .values import MARKERS, STAND_INS, as_texts, blanks_in, merged_spellings
+from .values import MARKERS, STAND_INS, as_texts, blanks_in, merged_spellings, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,7 @@ def positive_of(text: str | None, labels: np.ndarray, target: str) -> Any:
     if text is None:
         return None
     classes = np.unique(labels).tolist()
-    for same in (str.strip, str.casefold):
+    for same in (str.strip, plain, str.casefold):
         for label in classes:
             if same(str(label)) == same(text):
                 return label

@@ -28,8 +28,8 @@ WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 REPEATS, LARGEST_SHARE = 1.5, 0.1
 # A text column with more distinct values than this is more often an identifier than a category.
 MANY_TEXTS = 50
-# So many texts such as "S07" or "P-113" are more often names of subjects than of categories.
-CODES, CODE = 10, re.compile(r"[A-Za-z]{1,5}[-_]?\d{1,8}")
+# So many texts such as "S07", of one length and with leading zeros, are names of subjects, not of categories.
+CODES, CODE, PADDED = 10, re.compile(r"[A-Za-z]{1,5}[-_]?\d{2,8}"), re.compile(r"\D+0")
 # A number with one unit before or after it, and how many different ones a column has at least.
 WITH_UNIT = re.compile(r"([^\d\s.,+-]{0,3} ?)[+-]?\d[\d.,]*( ?[^\d]{0,8})")
 MEASURED = 5
@@ -75,8 +75,10 @@ def leak_of(values: np.ndarray, name: str, y: Indices, *, dates: bool = False) -
         return "all texts"
     if (text or whole) and (_named_like_an_id(name) or (_may_name_an_id(name) and _has_many(codes[there]))):
         return "identifier"
-    # Texts have no order but that of the file: theirs is whether each stands in one block.
-    if _sorted(y) and _in_file_order((codes if text else values)[there], y[there]):
+    if not _sorted(y):
+        return None
+    rising = not text and there.all() and n_distinct > n / 2 and _monotone(values)
+    if rising or _in_file_order((codes if text else values)[there], y[there], text):
         return "sorted"
     return None
 
@@ -112,12 +114,14 @@ def worth_knowing(values: np.ndarray, name: str, y: Indices, left_out: bool) -> 
     if not left_out and not text and n_distinct == len(values):
         found.append(Finding(name, "distinct"))
     like_subjects = n_distinct * REPEATS <= n and _has_many(codes[there])
-    coded = text and like_subjects and n_distinct >= CODES and all(map(CODE.fullmatch, set(values[there])))
-    if like_subjects and (_named_like_a_subject(name) or coded or (text and n_distinct > MANY_TEXTS)):
+    telling = _named_like_a_subject(name) or (
+        text and (n_distinct > MANY_TEXTS or _coded(set(values[there])))
+    )
+    if like_subjects and telling:
         found.append(Finding(name, "repeats"))
     elif not left_out and text and n_distinct > MANY_TEXTS:
         found.append(Finding(name, "many texts"))
-    if not left_out and text and not coded:
+    if not left_out and text:
         found += units_in(values[there], name)
     pairs = len(np.unique(np.column_stack([codes[there], y[there]]), axis=0))
     several = len(np.unique(y)) < n_distinct <= n / 3
@@ -142,7 +146,19 @@ def units_in(texts: np.ndarray, name: str) -> list[Finding]:
     units = {match.groups() if (match := WITH_UNIT.fullmatch(text)) else None for text in different}
     if len(different) < MEASURED or len(units) > 1 or not units.isdisjoint({None, ("", "")}):
         return []
+    if _coded(different):
+        return []
     return [Finding(name, "unit", len(texts), str(texts[0]))]
+
+
+def _coded(different: set[str]) -> bool:
+    """Whether texts are codes, as subjects have them."""
+    return (
+        len(different) >= CODES
+        and len(set(map(len, different))) == 1
+        and all(map(CODE.fullmatch, different))
+        and any(map(PADDED.match, different))
+    )
 
 
 def _whole(values: np.ndarray) -> bool:
@@ -181,8 +197,10 @@ def _named_like_an_id(name: str) -> bool:
 
 def _may_name_an_id(name: str) -> bool:
     """Whether it depends on the values: "student" may hold a name, or yes and no."""
-    words = set(_words(name))
-    return bool(words & (ID_NAMES | SUBJECT_WORDS)) and words <= ID_NAMES | SUBJECT_WORDS | {"name"}
+    words = _words(name)
+    if len(words) == 2 and words[1] in ("no", "nr"):  # "case_no", but not "no_cases", which counts them
+        return words[0] in SUBJECT_WORDS
+    return len(words) == 1 and words[0] in ID_NAMES | SUBJECT_WORDS
 
 
 def _has_many(codes: Indices) -> bool:
@@ -199,14 +217,25 @@ def _sorted(y: Indices) -> bool:
     return int(np.count_nonzero(np.diff(y))) == len(np.unique(y)) - 1
 
 
-def _in_file_order(values: np.ndarray, y: Indices) -> bool:
-    """Whether values rise or fall down the file, which those of a shuffled class would not do by chance."""
+def _monotone(values: np.ndarray) -> bool:
     steps = np.diff(values)
-    if not ((steps >= 0).all() or (steps <= 0).all()):
+    return bool((steps >= 0).all() or (steps <= 0).all())
+
+
+def _in_file_order(values: np.ndarray, y: Indices, text: bool) -> bool:
+    """Whether values rise or fall down the file, which those of a shuffled class would not do by chance.
+
+    Texts, which are numbered as they are first seen, have no order but that: each stands in one block.
+    """
+    if not _monotone(values):
         return False
-    if len(np.unique(values)) > len(values) / 2:
-        return True
-    together = np.unique(np.column_stack([y, values]), axis=0, return_counts=True)[1]
-    # The share of the orders within the classes in which equal values stand together: (product of m!) / n!.
-    log_share = sum(lgamma(m + 1) for m in together) - sum(lgamma(n + 1) for n in np.bincount(y))
+    pairs, together = np.unique(np.column_stack([y, values]), axis=0, return_counts=True)
+    rows, kinds = np.bincount(y), np.bincount(pairs[:, 0].astype(np.intp))
+    # The share of the orders within the classes in which equal values stand together: (product of m!) / n!
+    # of each class, and for k texts, which may follow each other in any order, k! times as many.
+    log_share = _log_factorials(together) - _log_factorials(rows) + (_log_factorials(kinds) if text else 0.0)
     return log_share < log(BY_CHANCE)
+
+
+def _log_factorials(numbers: np.ndarray) -> float:
+    return sum(lgamma(number + 1) for number in numbers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -34,8 +33,6 @@ __all__ = [
     "read_values",
 ]
 
-# Characters without a width: of no column, and no reason to tell two texts apart.
-UNSEEN = re.compile("[\u200b-\u200d\u2060\ufeff\u00ad]")
 # Texts that mark a missing value, in any case: in every column, and among numbers and dates only.
 MARKERS = frozenset({"na", "n/a", "#n/a", "nan", "null", "?", "missing"})
 AMONG_NUMBERS = MARKERS | {
@@ -132,8 +129,8 @@ def as_texts(column: pd.Series) -> list[str | None]:
 
 
 def plain(text: str) -> str:
-    """A text with single blanks, and without characters that nobody sees, such as a zero-width space."""
-    return " ".join(UNSEEN.sub("", text).split())
+    """A text with single blanks, and none around it."""
+    return " ".join(text.split())
 
 
 def _counts(texts: list[str | None], some: Any) -> int:

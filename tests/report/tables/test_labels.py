@@ -42,11 +42,16 @@ def test_spellings_are_one_class_and_that_is_said():
     assert (kept.tolist(), none) == (["a", "A", "a", "A", "A ", "A "], [])
 
 
-def test_blanks_within_a_label_and_characters_that_nobody_sees():
-    found, findings = labels(["not ok", "not  ok", "fine", "fine\u200b"])
+def test_blanks_within_a_label():
+    found, findings = labels(["not ok", "not  ok", "fine", "fine "])
     assert found.tolist() == ["not ok", "not ok", "fine", "fine"]
     assert [(one.topic, one.count) for one in findings] == [("blanks", 2)]
     assert labels(["a  b", "a b"] * 2, kept=True)[0].tolist() == ["a  b", "a b"] * 2
+
+
+def test_a_class_can_be_named_as_the_file_writes_it():
+    found, _ = labels(["very  high", "low"] * 2)
+    assert positive_of("very  high", found, "y") == positive_of("VERY HIGH", found, "y") == "very high"
 
 
 def test_a_class_that_may_stand_for_a_missing_value_is_named():

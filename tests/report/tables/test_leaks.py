@@ -35,7 +35,12 @@ def texts(values):
         (texts(RANDOM.integers(0, 4, N)), "x", HALVES, None),
         (texts(np.arange(N) // 2 * 37), "customerid", MIXED, "identifier"),
         (texts(np.arange(N) // 2 * 37), "case_no", MIXED, "identifier"),
-        (texts(np.arange(N) // 2 * 37), "Patient name", MIXED, "identifier"),
+        (np.arange(N) // 2 * 37.0, "no_patients", MIXED, None),
+        (np.arange(N) // 2 * 37.0, "case_index", MIXED, None),
+        # Few known values are in order by chance, and so are texts of which nearly all differ.
+        (np.where(np.isin(np.arange(N), [3, 30, 35]), np.arange(N) * 1.0, np.nan), "x", HALVES, None),
+        (np.array([["a", np.nan][k % 9 > 0] for k in range(N)], dtype=object), "x", HALVES, None),
+        (texts(np.r_[0, 0, 2:N]), "x", HALVES, None),
         (texts(np.arange(N) * 7), "x", MIXED, "all texts"),
         (np.full(N, 5.0), "x", MIXED, "constant"),
         (texts(np.tile(["no", "yes", "No", "Yes"], N // 4)), "x", MIXED, "copy"),
@@ -93,7 +98,8 @@ def test_what_is_named():
 
 def test_codes_of_subjects_under_any_name():
     assert topics(texts(f"S{k % 20:02}" for k in range(80)), "x", np.arange(80) // 3 % 2) == ["repeats"]
-    assert topics(texts(f"grade{k % 4}" for k in range(80)), "x", np.arange(80) // 3 % 2) == []
+    assert topics(texts(f"{'ABCDE'[k % 5]}{k % 3 + 1}" for k in range(80)), "x", np.arange(80) // 3 % 2) == []
+    assert topics(texts(f"USD{100 + k % 20}" for k in range(80)), "x", np.arange(80) // 3 % 2) == ["unit"]
 
 
 def test_subjects_with_several_rows():

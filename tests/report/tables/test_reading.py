@@ -37,7 +37,7 @@ def test_byte_order_mark_and_windows_line_ends(write):
     assert list(table.frame.columns) == ["sex"]
     assert table.notes == (
         "The encoding is UTF-8 with a byte order mark.",
-        "'age': left out: it only rises or falls down the file, which is sorted by class too (--keep age "
+        "'age': left out: it follows the order of the file, which is sorted by class too (--keep age "
         "takes it in).",
     )
 
