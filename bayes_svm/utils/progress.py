@@ -152,7 +152,7 @@ def _show(steps: list[step], ended: Event) -> None:
 
 def on_terminal() -> bool:
     """Whether stderr is a terminal; it is None where it is closed, and in a program without a console."""
-    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
+    return sys.stderr is not None and not getattr(sys.stderr, "closed", False) and sys.stderr.isatty()
 
 
 def say(text: str, end: str = "\n") -> None:

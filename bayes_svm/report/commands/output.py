@@ -99,7 +99,7 @@ def say(text: str, *, aside: bool = False) -> None:
         If standard output cannot be written to, for instance because a disk is full, or it is closed.
     """
     stream: TextIO | None = sys.stderr if aside else sys.stdout
-    if stream is None or stream.closed:
+    if stream is None or getattr(stream, "closed", False):
         if aside:
             return
         raise InputError("cannot write to standard output: it is closed")

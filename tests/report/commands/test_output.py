@@ -11,6 +11,7 @@ import pytest
 
 from bayes_svm.report.commands.output import check_output, say, write_file
 from bayes_svm.report.errors import InputError
+from bayes_svm.utils.progress import on_terminal
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
@@ -73,6 +74,19 @@ def test_a_closed_pipe_is_no_error():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, name, Refusing(errno.EPIPE))
             assert say("text", aside=aside) is None
+
+
+def test_a_stream_that_was_closed_in_the_process(monkeypatch):
+    stream = io.StringIO()
+    stream.close()
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert say("lost", aside=True) is None
+    with pytest.raises(InputError, match="cannot write to standard output: it is closed"):
+        say("text")
+    assert not on_terminal()
+    monkeypatch.setattr(sys, "stderr", None)
+    assert not on_terminal()
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["report", "no.csv"], []])
