@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -15,7 +15,7 @@ from bayes_svm.dual.order import Words, rank_of_rows, rank_of_sets
 from bayes_svm.dual.problem import DualProblem, distinct_rows, is_convex
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.arrays import make_symmetric
-from bayes_svm.kernels.choice import kernel_matrix
+from bayes_svm.kernels.choice import held, kernel_matrix
 from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix, WholeMatrix
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.dealing import copies_of_weight
@@ -113,6 +113,16 @@ class Machine:
         row_of[used] = number
         convex = kernel.positive_semidefinite or is_convex(gram.whole())
         return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, keys, convex)
+
+    def for_many_problems(self) -> Machine:
+        """The same, with the kernel values in memory if there are not too many: they are read often.
+
+        Raises
+        ------
+        MemoryError
+            If they do not fit.
+        """
+        return replace(self, gram=held(self.gram))
 
     @cached_property
     def content_rank(self) -> Indices:

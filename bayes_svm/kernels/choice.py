@@ -14,12 +14,14 @@ from bayes_svm.kernels.recomputed import Recomputed
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Indices
 
-__all__ = ["kernel_matrix", "taken"]
+__all__ = ["held", "kernel_matrix", "taken"]
 
 
 # The kernel matrix of up to this many points is computed as a whole, 288 MB: symmetry halves the work, and
 # values are read in a third of the time in which they are computed.
 ALL_AT_ONCE = 6000
+# Where many problems share it, the matrix of up to this many points, 1.2 GB, is worth its memory.
+SHARED = 12_000
 # A value of at most this many features is computed in less time than memory for it is fetched.
 FEW_FEATURES = 100
 # Rows of more points than this are not kept.
@@ -56,6 +58,21 @@ def kernel_matrix(kernel: Kernel, X: Any, n_null: int = 0) -> KernelMatrix:
         return WholeMatrix(kernel.gram(X, n_null), n_null, kernel.positive_semidefinite)
     cheap = not sparse.issparse(X) and X.shape[1] <= FEW_FEATURES
     return Recomputed(kernel, X, n_null) if cheap or size > TOO_LONG else KeptRows(kernel, X, n_null)
+
+
+def held(gram: KernelMatrix) -> KernelMatrix:
+    """The same kernel matrix for many problems, which read its values again and again.
+
+    All values of a matrix that is not too large are computed once.
+
+    Raises
+    ------
+    MemoryError
+        If they do not fit into memory.
+    """
+    if not gram.on_demand or len(gram) > SHARED:
+        return gram
+    return WholeMatrix(gram.whole(), gram.n_null, gram.positive_semidefinite)
 
 
 def taken(gram: KernelMatrix, points: Indices) -> KernelMatrix:

@@ -125,7 +125,10 @@ def _solved(estimator: Any, settings: list[Parameters], data: Data, how: Criteri
                 X = before.fit_transform(X, y)
             whole.steps[:-1] = before.steps
         with one_blas_thread():
+            first = machine is None
             machine = model._machine(X, y, sample_weight, like=machine)
+            if first and len(settings) > 1:
+                machine = machine.for_many_problems()
             numbers = group_numbers(groups, len(machine.y))
             leaving = what_leaves(machine, model.leave_out, y, numbers)
             readers = [SolutionReader(model, machine, leaving, numbers)]

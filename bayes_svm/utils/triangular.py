@@ -1,14 +1,19 @@
 """Cholesky factors and triangular systems, the large ones in parts, so that Ctrl-C is heard in between.
 
-LAPACK holds the interpreter while it works: for seconds, where there are thousands of points.
+LAPACK works for seconds where there are thousands of points.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import blas, lapack
 
 from bayes_svm.utils.interrupts import pause
+from bayes_svm.utils.lapack import (
+    inverse_from_factor,
+    lower_factor,
+    solution_from_factor,
+    triangular_solution,
+)
 from bayes_svm.utils.types import Array
 
 __all__ = ["cholesky", "half_solved", "inverse_of_factored", "solve_with_factor"]
@@ -36,19 +41,18 @@ def cholesky(matrix: Array) -> tuple[Array, int]:
     """
     size = len(matrix)
     if size <= WHOLE:
-        factor, info = lapack.dpotrf(matrix, lower=1, clean=1)
-        return np.asarray(factor), int(info)
+        return lower_factor(matrix)
     factor = np.zeros((size, size), order="F")
     for first in range(0, size, PANEL):
         pause()
         strip = slice(first, min(first + PANEL, size))
         panel = matrix[first:, strip] - factor[first:, :first] @ factor[strip, :first].T
         width = panel.shape[1]
-        corner, info = lapack.dpotrf(panel[:width], lower=1, clean=1)
+        corner, info = lower_factor(panel[:width])
         if info != 0:
-            return factor, first + int(info)
+            return factor, first + info
         factor[strip, strip] = corner
-        factor[strip.stop :, strip] = blas.dtrsm(1.0, corner, panel[width:], side=1, lower=1, trans_a=1)
+        factor[strip.stop :, strip] = triangular_solution(corner, panel[width:], side=1, transposed=True)
     return factor, 0
 
 
@@ -56,14 +60,14 @@ def inverse_of_factored(factor: Array, out: Array) -> None:
     """Write the lower triangle of the inverse of a matrix, given its lower Cholesky factor, to ``out``."""
     size = len(factor)
     if size <= WHOLE:
-        out[...], _ = lapack.dpotri(factor, lower=1)
+        out[...] = inverse_from_factor(factor)
         return
     half = np.zeros((size, size), order="F")
     for first in range(0, size, PANEL):
         pause()
         strip = slice(first, first + PANEL)
         half[strip, strip] = np.eye(len(half[strip]))
-        half[first:, strip] = blas.dtrsm(1.0, factor[first:, first:], half[first:, strip], lower=1)
+        half[first:, strip] = triangular_solution(factor[first:, first:], half[first:, strip])
     for first in range(0, size, PANEL):
         pause()
         strip, upto = slice(first, first + PANEL), min(first + PANEL, size)
@@ -74,12 +78,12 @@ def solve_with_factor(factor: Array, right: Array) -> Array:
     """Solution of a positive definite system, given its lower Cholesky factor."""
     step = _together(factor)
     if right.ndim == 1 or right.shape[1] <= step:
-        return np.asarray(lapack.dpotrs(factor, right, lower=1)[0])
+        return solution_from_factor(factor, right)
     solution = np.empty_like(right)
     for first in range(0, right.shape[1], step):
         pause()
         strip = slice(first, first + step)
-        solution[:, strip], _ = lapack.dpotrs(factor, right[:, strip], lower=1)
+        solution[:, strip] = solution_from_factor(factor, right[:, strip])
     return solution
 
 
@@ -98,10 +102,8 @@ def half_solved(factor: Array, right: Array, transposed: bool = False) -> Array:
 def _half_solved(factor: Array, right: Array, transposed: bool) -> Array:
     # BLAS works on columns; if the rows are contiguous, it gets the transposed system, not a copy.
     if right.flags.f_contiguous:
-        return np.asarray(blas.dtrsm(1.0, factor, right, lower=1, trans_a=transposed, overwrite_b=1))
-    return np.asarray(
-        blas.dtrsm(1.0, factor, right.T, side=1, lower=1, trans_a=not transposed, overwrite_b=1).T
-    )
+        return triangular_solution(factor, right, transposed=transposed, overwrite=True)
+    return triangular_solution(factor, right.T, side=1, transposed=not transposed, overwrite=True).T
 
 
 def _together(factor: Array) -> int:

@@ -15,7 +15,7 @@ from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.solution import solve
 from bayes_svm.dual.working_set import lower_violation
 from bayes_svm.kernels import choice, functions
-from bayes_svm.kernels.choice import kernel_matrix, taken
+from bayes_svm.kernels.choice import held, kernel_matrix, taken
 from bayes_svm.kernels.gram import WholeMatrix
 from bayes_svm.kernels.kept_rows import KeptRows
 from bayes_svm.kernels.kernel import Kernel
@@ -211,6 +211,20 @@ def test_rows_are_kept_where_values_cost_much_and_rows_are_short(monkeypatch, n_
     monkeypatch.setattr(choice, "ALL_AT_ONCE", 40)
     monkeypatch.setattr(choice, "TOO_LONG", 100)
     assert type(kernel_matrix(Kernel("rbf"), convert(np.ones((n, n_features))))) is form
+
+
+@pytest.mark.usefixtures("on_demand")
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
+def test_many_problems_share_the_values_of_a_matrix_that_is_not_too_large(monkeypatch, convert):
+    matrix = kernel_matrix(KERNELS[0], convert(X), 1)
+    shared = held(matrix)
+    assert isinstance(shared, WholeMatrix)
+    assert shared.positive_semidefinite
+    assert shared.n_null == 1
+    assert held(shared) is shared
+    np.testing.assert_array_equal(shared.whole(), matrix.whole())
+    monkeypatch.setattr(choice, "SHARED", len(matrix) - 1)
+    assert held(matrix) is matrix
 
 
 @pytest.mark.usefixtures("on_demand")

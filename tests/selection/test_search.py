@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 from _data import noisy, three_classes
 from _grid import GRID
 from bayes_svm import BayesSVC, BayesSVCSearch, RejectOptionClassifier
+from bayes_svm.kernels import choice
 
 
 def test_results_have_the_columns_of_a_grid_search():
@@ -210,3 +211,16 @@ def test_a_bad_setting_beside_a_good_one_is_no_warning():
     with pytest.warns(UserWarning, match="do not separate the classes"):
         BayesSVC(gamma=1e6).fit(X, y)
     BayesSVCSearch(BayesSVC(), {"gamma": [0.1, 1e6]}).fit(X, y)
+
+
+def test_costs_share_the_values_of_a_kernel_that_is_computed_on_demand(monkeypatch):
+    X, y = noisy(0)
+    grid = {"C": [0.3, 1.0, 3.0]}
+    whole = BayesSVCSearch(BayesSVC(), grid).fit(X, y)
+    monkeypatch.setattr(choice, "ALL_AT_ONCE", 0)
+    shared = BayesSVCSearch(BayesSVC(), grid).fit(X, y)
+    monkeypatch.setattr(choice, "SHARED", 0)
+    on_demand = BayesSVCSearch(BayesSVC(), grid).fit(X, y)
+    for other in (shared, on_demand):
+        np.testing.assert_allclose(other.left_out_proba_, whole.left_out_proba_, rtol=1e-8)
+        assert other.best_params_ == whole.best_params_
