@@ -214,7 +214,7 @@ def test_a_bad_setting_beside_a_good_one_is_no_warning():
 
 
 def test_costs_share_the_values_of_a_kernel_that_is_computed_on_demand(monkeypatch):
-    X, y = noisy(0)
+    X, y = noisy(n=120)
     grid = {"C": [0.3, 1.0, 3.0]}
     whole = BayesSVCSearch(BayesSVC(), grid).fit(X, y)
     monkeypatch.setattr(choice, "ALL_AT_ONCE", 0)
