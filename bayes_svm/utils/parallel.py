@@ -113,7 +113,8 @@ def _until_given_up(pieces: Sequence[Piece]) -> Iterator[Piece]:
 def ahead_in_threads(function: Callable[[Piece], Result], pieces: Iterable[Piece]) -> Iterator[Result]:
     """The result of a function for each piece, in their order, while this thread makes the next pieces.
 
-    It makes as many pieces ahead as there are threads. Where there are none, it does one thing at a time.
+    It makes as many pieces ahead as there are threads. When all are made, it does the last one, in which the
+    threads that are done with theirs take part. Where there are none, it does one thing at a time.
 
     Parameters
     ----------
@@ -137,21 +138,34 @@ def ahead_in_threads(function: Callable[[Piece], Result], pieces: Iterable[Piece
             found: Result = unless(workers.given_up, function, (piece,), {})
             return found
 
-    making, under_way = iter(pieces), deque[Future[Result]]()
+    making, under_way, made = iter(pieces), deque[Future[Result]](), list[Piece]()
     while True:
         # While threads are busy, what this one does in pieces would wait for them.
         token = _workers.set(None if under_way else workers)
         try:
-            piece = next(making)
+            made.append(next(making))
         except StopIteration:
             break
         finally:
             _workers.reset(token)
-        under_way.append(workers.pool.submit(run, piece))
+        if len(made) > 1:
+            under_way.append(workers.pool.submit(run, made.pop(0)))
         if len(under_way) > workers.number:
             yield under_way.popleft().result()
+    for piece in made:
+        under_way.append(_done(function, piece))
     while under_way:
         yield under_way.popleft().result()
+
+
+def _done(function: Callable[[Piece], Result], piece: Piece) -> Future[Result]:
+    """The result of a piece, or its error: those of the pieces before it come first."""
+    found = Future[Result]()
+    try:
+        found.set_result(function(piece))
+    except Exception as error:
+        found.set_exception(error)
+    return found
 
 
 def run_all(n_jobs: int | None, calls: list[Any], shared: list[Any], seconds: float = np.inf) -> list[Any]:

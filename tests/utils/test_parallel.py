@@ -121,7 +121,7 @@ def test_threads_work_on_pieces_while_the_next_are_made():
         for piece in range(12):
             most_ahead.append(len(made) - len(done))
             # What is done in pieces here must not wait for the threads that are busy.
-            assert made == [] or names(2) == {threading.current_thread().name}
+            assert len(made) < 2 or names(2) == {threading.current_thread().name}
             made.append(piece)
             yield piece
 
@@ -133,10 +133,30 @@ def test_threads_work_on_pieces_while_the_next_are_made():
     with working_threads(2):
         found = list(ahead_in_threads(work, pieces()))
         assert [piece for piece, _ in found] == list(range(12))
-        assert len({thread for _, thread in found}) == 2
-        assert threading.current_thread().name not in {thread for _, thread in found}
+        here, others = threading.current_thread().name, {thread for _, thread in found[:-1]}
+        assert len(others) == 2
+        assert here not in others
+        assert found[-1][1] == here
         assert 1 <= max(most_ahead) <= 3
         assert len(names(6)) == 2
+
+
+def test_threads_take_part_in_the_last_piece():
+    with working_threads(2):
+        *_, last = ahead_in_threads(lambda piece: names(6), range(5))
+        assert len(last) == 2
+        assert threading.current_thread().name not in last
+
+
+@pytest.mark.parametrize("last", [9, 11])
+def test_the_error_of_the_first_piece_that_has_one_is_raised(last):
+    def work(piece):
+        if piece >= 9:
+            raise ValueError(piece)
+        return piece
+
+    with pytest.raises(ValueError, match=r"^9$"), working_threads(2):
+        list(ahead_in_threads(work, range(last + 1)))
 
 
 @pytest.mark.parametrize("where", ["a piece", "its making"])
