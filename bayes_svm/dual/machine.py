@@ -115,13 +115,7 @@ class Machine:
         return cls(X, y, classes, kernel, weight, row_bound, gram, row_of, keys, convex)
 
     def for_many_problems(self) -> Machine:
-        """The same, with the kernel values in memory if there are not too many: they are read often.
-
-        Raises
-        ------
-        MemoryError
-            If they do not fit.
-        """
+        """The same, with the kernel values in memory if there are not too many: they are read often."""
         return replace(self, gram=held(self.gram))
 
     @cached_property

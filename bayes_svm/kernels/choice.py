@@ -11,7 +11,7 @@ from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix, WholeMatrix
 from bayes_svm.kernels.kept_rows import KeptRows
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.kernels.recomputed import Recomputed
-from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.memory import available_bytes, require_bytes
 from bayes_svm.utils.types import Indices
 
 __all__ = ["held", "kernel_matrix", "taken"]
@@ -21,7 +21,7 @@ __all__ = ["held", "kernel_matrix", "taken"]
 # values are read in a third of the time in which they are computed.
 ALL_AT_ONCE = 6000
 # Where many problems share it, the matrix of up to this many points, 1.2 GB, is worth its memory.
-SHARED = 12_000
+SHARED, SHARE = 12_000, 1 / 4
 # A value of at most this many features is computed in less time than memory for it is fetched.
 FEW_FEATURES = 100
 # Rows of more points than this are not kept.
@@ -63,14 +63,12 @@ def kernel_matrix(kernel: Kernel, X: Any, n_null: int = 0) -> KernelMatrix:
 def held(gram: KernelMatrix) -> KernelMatrix:
     """The same kernel matrix for many problems, which read its values again and again.
 
-    All values of a matrix that is not too large are computed once.
-
-    Raises
-    ------
-    MemoryError
-        If they do not fit into memory.
+    Values that are computed whenever they are asked for are computed once, if they take at most a share of
+    the memory that is free: others may do the same, and the problems need memory too.
     """
-    if not gram.on_demand or len(gram) > SHARED:
+    free = available_bytes()
+    fits = free is None or 8 * len(gram) ** 2 <= SHARE * free
+    if not (isinstance(gram, Recomputed) and len(gram) <= SHARED and fits):
         return gram
     return WholeMatrix(gram.whole(), gram.n_null, gram.positive_semidefinite)
 

@@ -90,7 +90,9 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
         Largest number of settings that a search of ``param_space`` tries.
     n_jobs : int, default=None
         Number of jobs of joblib over the kernels of a grid; of a grid that has one kernel, number of threads
-        over the values of C. The result does not depend on it.
+        over the values of C. The result does not depend on it. Where several values of C
+        are tried with at most 100 features, a job keeps the kernel values of up to 12,000 different rows,
+        8 bytes each, if they take at most a quarter of the free memory.
     verbose : int, default=0
         1 prints every setting and its score to stderr, and shows the progress after two seconds.
 

@@ -95,7 +95,8 @@ def _copy(array: Array) -> Array:
 def _in_order(array: Array) -> Array:
     """The array itself if LAPACK can work on it, else a copy."""
     by_columns = array.strides[0] == array.itemsize and array.strides[-1] >= len(array) * array.itemsize
-    return array if by_columns and array.dtype == np.float64 else _copy(array)
+    usable = (by_columns or array.flags.f_contiguous) and array.flags.behaved
+    return array if usable and array.dtype == np.float64 else _copy(array)
 
 
 def _matrix(array: Array) -> tuple[Any, Any]:

@@ -12,7 +12,8 @@ ALWAYS_THERE = 2**26
 def available_bytes() -> int | None:
     """Bytes that this process may still take, or None if the system does not say.
 
-    It is the smaller of the machine's free memory and what is left of a container's limit.
+    It is the smallest of the machine's free memory and what is left of the limits of a container and of the
+    process.
     """
     readings = []
     try:
@@ -26,9 +27,27 @@ def available_bytes() -> int | None:
     except OSError:
         # Not Linux, or no control groups: the readings so far remain.
         pass
+    left = _left_to_process()
+    if left is not None:
+        readings.append(left)
     if not readings and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         readings.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return min(readings) if readings else None
+
+
+def _left_to_process() -> int | None:
+    """What is left of the limit that ``ulimit -v`` sets; None if there is none or the system does not say."""
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit == resource.RLIM_INFINITY:
+            return None
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return max(0, limit - pages * resource.getpagesize())
+    except (ImportError, OSError):
+        # Windows has no such limit, and macOS no such file.
+        return None
 
 
 def require_bytes(needed: int, purpose: str, advice: str) -> None:

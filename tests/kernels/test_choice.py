@@ -213,17 +213,28 @@ def test_rows_are_kept_where_values_cost_much_and_rows_are_short(monkeypatch, n_
     assert type(kernel_matrix(Kernel("rbf"), convert(np.ones((n, n_features))))) is form
 
 
-@pytest.mark.usefixtures("on_demand")
-@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
-def test_many_problems_share_the_values_of_a_matrix_that_is_not_too_large(monkeypatch, convert):
-    matrix = kernel_matrix(KERNELS[0], convert(X), 1)
-    shared = held(matrix)
-    assert isinstance(shared, WholeMatrix)
-    assert shared.positive_semidefinite
-    assert shared.n_null == 1
-    assert held(shared) is shared
-    np.testing.assert_array_equal(shared.whole(), matrix.whole())
+def test_many_problems_share_the_values_of_a_matrix_that_is_not_too_large(monkeypatch):
+    monkeypatch.setattr(choice, "ALL_AT_ONCE", 0)
+    matrix = kernel_matrix(KERNELS[0], X, 1)
+    assert isinstance(matrix, Recomputed)
+    for free in (None, 32 * len(matrix) ** 2):
+        monkeypatch.setattr(choice, "available_bytes", lambda free=free: free)
+        shared = held(matrix)
+        assert isinstance(shared, WholeMatrix)
+        assert shared.positive_semidefinite
+        assert shared.n_null == 1
+        assert held(shared) is shared
+        np.testing.assert_array_equal(shared.whole(), matrix.whole())
+    monkeypatch.setattr(choice, "available_bytes", lambda: 32 * len(matrix) ** 2 - 1)
+    assert held(matrix) is matrix
+    monkeypatch.setattr(choice, "available_bytes", lambda: None)
     monkeypatch.setattr(choice, "SHARED", len(matrix) - 1)
+    assert held(matrix) is matrix
+
+
+def test_rows_that_are_kept_anyway_are_not_kept_twice(monkeypatch):
+    monkeypatch.setattr(choice, "ALL_AT_ONCE", 0)
+    matrix = kernel_matrix(Kernel("rbf"), sparse.csr_matrix(np.ones((5, 3))))
     assert held(matrix) is matrix
 
 

@@ -215,12 +215,14 @@ def test_a_bad_setting_beside_a_good_one_is_no_warning():
 
 def test_costs_share_the_values_of_a_kernel_that_is_computed_on_demand(monkeypatch):
     X, y = noisy(n=120)
-    grid = {"C": [0.3, 1.0, 3.0]}
-    whole = BayesSVCSearch(BayesSVC(), grid).fit(X, y)
+    whole = BayesSVCSearch(BayesSVC(), {"C": [0.3, 1.0, 3.0]}).fit(X, y)
     monkeypatch.setattr(choice, "ALL_AT_ONCE", 0)
-    shared = BayesSVCSearch(BayesSVC(), grid).fit(X, y)
-    monkeypatch.setattr(choice, "SHARED", 0)
-    on_demand = BayesSVCSearch(BayesSVC(), grid).fit(X, y)
-    for other in (shared, on_demand):
-        np.testing.assert_allclose(other.left_out_proba_, whole.left_out_proba_, rtol=1e-8)
-        assert other.best_params_ == whole.best_params_
+    asked = []
+    for free in (10**9, 1000):
+        monkeypatch.setattr(choice, "available_bytes", lambda free=free: asked.append(free) or free)
+        found = BayesSVCSearch(BayesSVC(), {"C": [0.3, 1.0, 3.0]}).fit(X, y)
+        np.testing.assert_allclose(found.left_out_proba_, whole.left_out_proba_, rtol=1e-8)
+        assert found.best_params_ == whole.best_params_
+    # Once for each search, and never for a single value of C.
+    BayesSVCSearch(BayesSVC(), {"C": [0.3]}).fit(X, y)
+    assert asked == [10**9, 1000]

@@ -12,6 +12,7 @@ from bayes_svm.utils.lapack import (
     solution_from_factor,
     triangular_solution,
 )
+from bayes_svm.utils.triangular import half_solved
 
 SIZE = 40
 
@@ -108,3 +109,27 @@ def test_other_threads_go_on_meanwhile():
     # What is called as a part of Python itself holds the interpreter's lock.
     for routine in (lapack._potrf, lapack._potri, lapack._potrs, lapack._trsm):
         assert not routine._flags_ & FUNCFLAG_PYTHONAPI
+
+
+@pytest.mark.parametrize("size", [255, 256])
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_systems_of_either_size_are_solved_in_place(size, columns, order):
+    factor = np.asfortranarray(
+        np.tril(np.random.default_rng(0).normal(size=(size, size))) + 30.0 * np.eye(size)
+    )
+    right = np.random.default_rng(1).normal(size=(size, columns))
+    for transposed in (False, True):
+        given = np.array(right, order=order)
+        found = half_solved(factor, given, transposed)
+        assert np.shares_memory(found, given)
+        np.testing.assert_allclose(
+            (factor.T if transposed else factor) @ given, right, rtol=1e-10, atol=1e-12
+        )
+
+
+def test_an_array_that_may_not_be_written_to_is_copied():
+    factor, right = 2.0 * np.eye(256, order="F"), np.ones((256, 2), order="F")
+    right.flags.writeable = False
+    np.testing.assert_array_equal(triangular_solution(factor, right, overwrite=True), right / 2.0)
+    assert (right == 1.0).all()

@@ -1,4 +1,7 @@
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +17,16 @@ from bayes_svm.utils import memory as _memory
 def test_the_system_says_how_much_there_is():
     available = _memory.available_bytes()
     assert available is None or available > 2**20
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="the system does not tell the size of a process"
+)
+def test_what_a_limit_of_the_process_leaves_is_what_there_is():
+    code = "from bayes_svm.utils.memory import available_bytes; print(available_bytes())"
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31)); " + code
+    run = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True, check=True)
+    assert 0 < int(run.stdout) < 2**31
 
 
 def test_the_message_says_bytes_and_what_to_do(monkeypatch):
