@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayes_svm.classifiers.expansion import without_repeats
+from bayes_svm.classifiers.expansion import weights_of, without_repeats
 from bayes_svm.classifiers.predictions import SVCPredictions, may_be_joined
 from bayes_svm.classifiers.solution_reading import (
     SolutionReader,
@@ -325,6 +325,7 @@ class BayesSVC(SVCPredictions):
         joins = reader.groups is None and exact and may_be_joined(machine)
         self._joined = {name: getattr(self, name) for name in self._parameter_constraints} if joins else None
         self._expansion = without_repeats(machine.row_of[self.support_], self.dual_coef_)
+        self._weights = weights_of(machine.kernel, self.dual_coef_, self.support_vectors_)
         self.intercept_ = np.array([solution.intercept for solution in solutions])
         self.n_iter_ = np.array([max(1, solution.smo_steps + solution.pivots) for solution in solutions])
         self.solution_ = solutions[0] if len(solutions) == 1 else solutions

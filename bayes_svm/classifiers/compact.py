@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,25 +11,32 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.classifiers.packed_arrays import PackedArrays
+from bayes_svm.probability.joint import JointLink
+from bayes_svm.probability.posterior import Posterior
 
 __all__ = ["Compactable"]
 
 # What predictions are made from, besides the parameters and what scikit-learn stores.
 KEPT = (
-    "n_features_in_", "feature_names_in_", "classes_", "class_weight_", "kernel_", "support_",
-    "support_vectors_", "n_support_", "dual_coef_", "intercept_", "n_iter_", "_expansion", "_probabilities",
-    "_link_posteriors", "_read_at",
+    "n_features_in_", "feature_names_in_", "classes_", "class_weight_", "kernel_", "intercept_", "_weights",
+    "_probabilities", "_link_posteriors", "_read_at",
 )  # fmt: skip
+# And without weights of the features.
+SUPPORT = ("support_", "support_vectors_", "dual_coef_", "_expansion")
 # What private attributes that are not kept are for.
 NEEDED_FOR = {
     "_joined": "predict_interval", "_venn_abers": "predict_interval", "_posteriors": "posterior_variance",
     "_training": "explain",
 }  # fmt: skip
-# Arrays of a joint link, of a posterior, and of sparse rows.
-OF_JOINT = ("weights", "columns")
+# The covariance of a joint link, which is not needed to predict.
+NO_COVARIANCE = np.empty((0, 0))
+# What is packed of a joint link, of a posterior, and of sparse rows.
+OF_JOINT = ("weights", "columns", "strength")
 OF_POSTERIOR = ("numbers", "curvature")
 OF_SPARSE = ("data", "indices", "indptr")
-DROPPED = (*NEEDED_FOR, "solution_", "link_", "joint_link_", "_calibration")
+DROPPED = (
+    *NEEDED_FOR, *SUPPORT, "n_support_", "n_iter_", "solution_", "link_", "joint_link_", "_calibration",
+)  # fmt: skip
 
 
 class Compactable:
@@ -40,11 +46,14 @@ class Compactable:
         """A copy that predicts and no more, to deploy: most of what the fit stores is left out.
 
         ``predict``, ``predict_proba``, ``predict_log_proba`` and ``decision_function`` give the same bits.
-        ``explain``, ``predict_interval``, ``posterior_variance`` and the left-out values raise an
-        AttributeError that says so. Fitted again, it is a whole model. Its pickle is compressed by
-        LZMA, and mostly at most half as large again as that of an SVC. Where classes are so far apart that
-        an SVC keeps few rows it is some kilobytes larger, up to three times; ``link="kwok"`` reads more of
-        the training rows and needs more.
+        ``explain``, ``predict_interval``, ``posterior_variance`` and attributes that no prediction needs
+        raise an AttributeError that says so. Fitted again, it is a whole model.
+
+        Its pickle is compressed by LZMA, and mostly smaller than that of an SVC. It can be more than half as
+        large again if the kernel is a polynomial and there are three classes or more, because the machines,
+        one for each class, can have many more support vectors than those of the pairs of classes; and with
+        ``link="kwok"``, which reads more of the training rows. A linear machine keeps the weights of the
+        features instead of the support vectors, where they are fewer numbers.
 
         Returns
         -------
@@ -86,10 +95,11 @@ def compacted(model: Any) -> Any:
     """A copy of a fitted model with what its predictions need, and no more."""
     small = copy(model)
     given = model.get_params(deep=False)
-    small.__dict__ = given | {name: vars(model)[name] for name in KEPT if name in vars(model)}
+    kept = KEPT if model._weights is not None else (*KEPT, *SUPPORT)
+    small.__dict__ = given | {name: vars(model)[name] for name in kept if name in vars(model)}
     # The joint link's errors and the log-odds that it was fitted to are not needed to predict.
     joint = model._probabilities.joint
-    joint = None if joint is None else replace(joint, covariance=np.empty((0, 0)))
+    joint = None if joint is None else replace(joint, covariance=NO_COVARIANCE)
     small._probabilities = replace(model._probabilities, joint=joint, crossed=None)
     # Points of the dual problem, which is not kept, are numbered as its rows.
     small._link_posteriors = [replace(one, points=one.numbers) for one in model._link_posteriors]
@@ -107,36 +117,37 @@ def missing(name: str) -> str:
 
 def packed(state: dict[str, Any]) -> dict[str, Any]:
     """State of a compact model to pickle: no training row occurs twice, and the arrays are compressed."""
-    (chosen, sums), rows = state["_expansion"], state["support_vectors_"]
-    arrays = {name: value for name, value in state.items() if name in KEPT and _is_numeric(value)}
-    arrays.pop("support_vectors_", None)
-    state = {name: value for name, value in state.items() if name not in (*arrays, "_expansion")}
-    if not isinstance(chosen, slice):  # else the sums are the coefficients
-        arrays |= {"chosen": chosen, "sums": sums}
+    state = state.copy()
+    rows = [state.pop("support_vectors_")] if "support_" in state else []
+    arrays = {
+        name: value for name, value in state.items() if name in (*KEPT, *SUPPORT) and _is_numeric(value)
+    }
+    state = {name: value for name, value in state.items() if name not in arrays}
+    if rows:
+        chosen, sums = state.pop("_expansion")
+        if not isinstance(chosen, slice):  # else the sums are the coefficients
+            arrays |= {"chosen": chosen, "sums": sums}
     probabilities = state["_probabilities"]
     if (joint := probabilities.joint) is not None:
-        arrays |= {name: getattr(joint, name) for name in OF_JOINT}
-        state["_probabilities"] = replace(probabilities, joint=replace(joint, **dict.fromkeys(OF_JOINT)))
-    if posteriors := state["_link_posteriors"]:
+        arrays |= {name: np.asarray(getattr(joint, name)) for name in OF_JOINT}
+        state["_probabilities"] = replace(probabilities, joint=None)
+    if posteriors := state.pop("_link_posteriors"):
         arrays |= {name: np.concatenate([getattr(one, name) for one in posteriors]) for name in OF_POSTERIOR}
         arrays["sizes"] = np.array([len(one.numbers) for one in posteriors])
-        state["_link_posteriors"] = [
-            replace(one, points=None, rows=None, **dict.fromkeys(OF_POSTERIOR)) for one in posteriors
-        ]
+        arrays["lam"] = np.array([one.lam for one in posteriors])
         # Most of their rows are support vectors. The others are appended to these; the rows are found again
         # by their numbers in the training data.
         more, first = np.unique(arrays["numbers"], return_index=True)
-        new = ~np.isin(more, arrays["support_"])
+        new = ~np.isin(more, arrays.get("support_", []))
         arrays["more"] = more[new]
-        if new.any():
-            every = _stacked(rows)([one.rows for one in posteriors])
-            rows = _stacked(rows)([rows, every[first[new]]])
-    if sparse.issparse(rows):
-        arrays |= {name: getattr(rows, name) for name in OF_SPARSE}
-    else:
-        arrays["rows"] = rows
-    # Of sparse rows, their class and number of columns.
-    state["support_vectors_"] = rows[:0]
+        rows.append(_stacked([one.rows for one in posteriors])[first[new]])
+    if rows:
+        every = _stacked(rows)
+        if sparse.issparse(every):
+            arrays |= {name: getattr(every, name) for name in OF_SPARSE}
+            state["rows"] = every[:0]  # their class and number of columns
+        else:
+            arrays["rows"] = every
     return state | {"_arrays": PackedArrays.of(arrays)}
 
 
@@ -144,34 +155,27 @@ def unpacked(state: dict[str, Any]) -> dict[str, Any]:
     """The state before :func:`packed`."""
     state = state.copy()
     arrays = state.pop("_arrays").arrays()
-    state |= {name: array for name, array in arrays.items() if name in KEPT}
-    state["_expansion"] = arrays.get("chosen", slice(None)), arrays.get("sums", arrays["dual_coef_"])
-    probabilities = state["_probabilities"]
-    if (joint := probabilities.joint) is not None:
-        joint = replace(joint, **{name: arrays[name] for name in OF_JOINT})
-        state["_probabilities"] = replace(probabilities, joint=joint)
-    empty, support = state["support_vectors_"], state["support_"]
-    if sparse.issparse(empty):
+    state |= {name: array for name, array in arrays.items() if name in (*KEPT, *SUPPORT)}
+    rows, support = state.pop("rows", arrays.get("rows")), arrays.get("support_", np.empty(0, dtype=np.intp))
+    if sparse.issparse(rows):
         parts = tuple(arrays[name] for name in OF_SPARSE)
-        rows = type(empty)(parts, shape=(len(parts[-1]) - 1, empty.shape[1]))
-    else:
-        rows = arrays["rows"]
-    state["support_vectors_"] = rows[: len(support)]
-    if state["_link_posteriors"]:
+        rows = type(rows)(parts, shape=(len(parts[-1]) - 1, rows.shape[1]))
+    if "support_" in arrays:
+        state["support_vectors_"] = rows[: len(support)]
+        state["_expansion"] = arrays.get("chosen", slice(None)), arrays.get("sums", arrays["dual_coef_"])
+    if "weights" in arrays:
+        joint = JointLink(arrays["weights"], arrays["columns"], float(arrays["strength"]), NO_COVARIANCE)
+        state["_probabilities"] = replace(state["_probabilities"], joint=joint)
+    state["_link_posteriors"] = []
+    if "sizes" in arrays:
         numbers = np.append(support, arrays["more"])
         order = np.argsort(numbers)
         ends = np.cumsum(arrays["sizes"])[:-1]
-        own = zip(*(np.split(arrays[name], ends) for name in OF_POSTERIOR), strict=True)
-        state["_link_posteriors"] = [
-            replace(
-                one,
-                points=its_numbers,
-                rows=rows[order[np.searchsorted(numbers, its_numbers, sorter=order)]],
-                numbers=its_numbers,
-                curvature=curvature,
-            )
-            for one, (its_numbers, curvature) in zip(state["_link_posteriors"], own, strict=True)
-        ]
+        own = zip(*(np.split(arrays[name], ends) for name in OF_POSTERIOR), arrays["lam"], strict=True)
+        for its_numbers, curvature, lam in own:
+            its_rows = rows[order[np.searchsorted(numbers, its_numbers, sorter=order)]]
+            posterior = Posterior(state["kernel_"], its_rows, its_numbers, its_numbers, curvature, float(lam))
+            state["_link_posteriors"].append(posterior)
     return state
 
 
@@ -179,5 +183,5 @@ def _is_numeric(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
 
 
-def _stacked(rows: Any) -> Any:
-    return partial(sparse.vstack, format="csr") if sparse.issparse(rows) else np.vstack
+def _stacked(rows: list[Any]) -> Any:
+    return sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.vstack(rows)

@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from scipy import sparse
+
+from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["without_repeats"]
+__all__ = ["weights_of", "without_repeats"]
+
+
+def weights_of(kernel: Kernel, coefficients: Array, rows: Any) -> Array | None:
+    """Weights of the features, shape (n_machines, n_features), if they are fewer numbers than the rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel; only a linear machine has weights.
+    coefficients : array of shape (n_machines, n_SV)
+        Coefficients of the support vectors.
+    rows : array or CSR matrix of shape (n_SV, n_features)
+        The support vectors.
+
+    Returns
+    -------
+    array of shape (n_machines, n_features), or None
+        The weights.
+    """
+    stored = rows.nnz if sparse.issparse(rows) else rows.size
+    if not kernel.is_linear or len(coefficients) * rows.shape[1] > stored:
+        return None
+    return np.asarray(coefficients @ rows)
 
 
 def without_repeats(point: Indices, coefficients: Array) -> tuple[Indices | slice, Array]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 
 __all__ = ["PackedArrays"]
 
+# Bytes of a number, and of the longest header that is read.
+WORD, LONGEST_HEADER = 8, 2**16
+DAMAGED = "The packed arrays are damaged."
+
 
 @dataclass(frozen=True)
 class PackedArrays:
@@ -20,14 +24,12 @@ class PackedArrays:
 
     Parameters
     ----------
-    kinds : dict of (str, str, tuple of int, bool)
-        By the name of each array its type, the type that it is stored as, its shape, and whether its first
-        axis runs fastest.
     data : bytes
-        The compressed bytes.
+        The compressed bytes: the length of the header in eight bytes, the header, and the arrays. The header
+        is JSON: by the name of each array its type, the type that it is stored as, its shape, and whether
+        its first axis runs fastest.
     """
 
-    kinds: dict[str, tuple[str, str, tuple[int, ...], bool]]
     data: bytes
 
     @classmethod
@@ -37,11 +39,15 @@ class PackedArrays:
         # Numbers of eight bytes begin at a multiple of eight.
         order = sorted(stored, key=lambda name: -stored[name].itemsize)
         kinds = {
-            name: (_code(arrays[name]), _code(stored[name]), arrays[name].shape, arrays[name].flags.fnc)
+            name: (arrays[name].dtype.str, stored[name].dtype.str, arrays[name].shape, arrays[name].flags.fnc)
             for name in order
         }
+        header = json.dumps(kinds, separators=(",", ":")).encode()
+        header += b" " * (-len(header) % WORD)
+        parts = [len(header).to_bytes(WORD, "little"), header]
+        parts += [stored[name].tobytes(order="A") for name in order]
         lzma, how = _lzma()
-        return cls(kinds, lzma.compress(b"".join(stored[name].tobytes(order="A") for name in order), **how))
+        return cls(lzma.compress(b"".join(parts), **how))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays again, in the same layout.
@@ -51,22 +57,39 @@ class PackedArrays:
         ValueError
             If the bytes are not those of such arrays.
         """
-        sizes = [np.dtype(stored).itemsize * prod(shape) for _, stored, shape, _ in self.kinds.values()]
-        # No more than the arrays take, whatever the bytes would become.
-        lzma, how = _lzma()
+        read = _reader(self.data)
+        length = int.from_bytes(read(WORD), "little")
+        if length > LONGEST_HEADER:
+            raise ValueError(DAMAGED)
+        header = read(length)
         try:
-            every = lzma.LZMADecompressor(**how).decompress(self.data, max_length=sum(sizes))
-        except lzma.LZMAError as error:
-            raise ValueError("The packed arrays are damaged.") from error
-        if len(every) != sum(sizes):
-            raise ValueError(f"The packed arrays need {sum(sizes)} bytes, and there are {len(every)}.")
+            kinds = json.loads(header)
+        except ValueError as error:
+            raise ValueError(DAMAGED) from error
         found = {}
-        ends = np.cumsum(sizes)
-        for (name, kind), end, size in zip(self.kinds.items(), ends, sizes, strict=True):
-            dtype, stored, shape, first = kind
-            flat = np.frombuffer(every[end - size : end], dtype=stored).astype(dtype)
+        for name, (dtype, stored, shape, first) in kinds.items():
+            flat = np.frombuffer(read(np.dtype(stored).itemsize * prod(shape)), dtype=stored).astype(dtype)
             found[name] = flat.reshape(shape, order="F" if first else "C")
         return found
+
+
+def _reader(data: bytes) -> Callable[[int], bytes]:
+    """A function that returns the next so many uncompressed bytes, and never makes more of them."""
+    lzma, how = _lzma()
+    decompressor = lzma.LZMADecompressor(**how)
+
+    def read(size: int) -> bytes:
+        nonlocal data
+        try:
+            part = decompressor.decompress(data, max_length=size) if size else b""
+        except (lzma.LZMAError, EOFError) as error:
+            raise ValueError(DAMAGED) from error
+        if len(part) != size:
+            raise ValueError(f"The packed arrays end {size - len(part)} bytes too early.")
+        data = b""  # the decompressor keeps what it has not read
+        return part
+
+    return read
 
 
 def _lzma() -> tuple[Any, dict[str, Any]]:
@@ -75,11 +98,6 @@ def _lzma() -> tuple[Any, dict[str, Any]]:
 
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "lc": 0, "lp": 3, "pb": 3}]
     return lzma, {"format": lzma.FORMAT_RAW, "filters": filters}
-
-
-def _code(array: NDArray[Any]) -> str:
-    """The type as text; equal ones are one object, which is pickled once."""
-    return sys.intern(array.dtype.str)
 
 
 def _narrow(array: NDArray[Any]) -> NDArray[Any]:

@@ -154,4 +154,6 @@ class SVCParameters(FixedParameters, LinkedToItsPage, ClassifierMixin, BaseEstim
         X = validate_data(
             self, with_narrow_indices(X), dtype=np.float64, accept_sparse=self._accepted_sparse(), reset=False
         )
-        return within_reach(self.kernel_, X, self.support_vectors_)
+        return within_reach(
+            self.kernel_, X, self.support_vectors_ if self._weights is None else self._weights
+        )

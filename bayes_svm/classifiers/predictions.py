@@ -312,7 +312,7 @@ class SVCPredictions(Compactable, SVCParameters):
         if not Kernel(self.kernel).is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel.")
         check_is_fitted(self)
-        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+        return np.asarray(self.dual_coef_ @ self.support_vectors_) if self._weights is None else self._weights
 
     @property
     def _bag(self) -> Bag | None:
@@ -343,6 +343,9 @@ class SVCPredictions(Compactable, SVCParameters):
 
     def _margins(self, X: Any) -> Array:
         """Decision values f of all machines, of shape (n_samples,) or (n_samples, n_classes)."""
+        if self._weights is not None:
+            values = np.asarray(X @ self._weights.T) + self.intercept_
+            return values[:, 0] if len(self.intercept_) == 1 else values
         values = np.tile(self.intercept_, (X.shape[0], 1))
         if len(self.support_):
             chosen, coefficients = self._expansion

@@ -128,14 +128,13 @@ class Graph:
 
     def values(self, model: BayesSVC, X: Any) -> Any:
         """Decision values, shape (n_samples, n_machines)."""
+        if model.kernel_.is_linear:
+            return self.Add(self.MatMul(X, np.ascontiguousarray(model.coef_.T)), model.intercept_[None])
         chosen, coefficients = model._expansion
         if len(model.support_) == 0:
             nothing = self.Mul(self.sum(X), _number(0.0))
             return self.Add(nothing, model.intercept_[None])
         rows = _dense(model.support_vectors_)[chosen]
-        if model.kernel_.function == "linear":
-            weights = np.ascontiguousarray((coefficients @ rows).T)
-            return self.Add(self.MatMul(X, weights), model.intercept_[None])
         cross = self.kernel(model.kernel_, X, rows)
         return self.Add(self.MatMul(cross, np.ascontiguousarray(coefficients.T)), model.intercept_[None])
 

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_blobs,
+    make_circles,
+    make_classification,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
@@ -18,6 +26,7 @@ METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 CASES = [
     *({"link": link} for link in ("moderated", "sigmoid", "kwok", "clipped")),
     {"kernel": "linear", "class_weight": "balanced"},
+    {"kernel": "linear", "link": "kwok"},
     {"kernel": "poly", "coef0": 1.0},
     {"multiclass": "winner"},
 ]
@@ -37,11 +46,22 @@ def test_a_compact_model_predicts_the_same_bits(make, parameters):
         assert one.n_features_in_ == X.shape[1]
 
 
-def test_sparse_and_precomputed_training_data():
-    X, y = noisy(n=150)
-    sparsely = BayesSVC().fit(sparse.csr_matrix(X), y)
+@pytest.mark.filterwarnings("ignore:The decision values do not separate the classes")
+@pytest.mark.parametrize("parameters", CASES, ids=str)
+def test_sparse_training_data(parameters):
+    X, y = three_classes(n=90)
+    sparsely = BayesSVC(**parameters).fit(sparse.csr_array(X), y)
     again = pickle.loads(pickle.dumps(sparsely.compact()))
     np.testing.assert_array_equal(again.predict_proba(X), sparsely.predict_proba(X))
+    wide = sparse.random_array((60, 5000), density=0.001, rng=np.random.default_rng(0)).tocsr()
+    text = BayesSVC(**parameters).fit(wide, y[:60])
+    again = pickle.loads(pickle.dumps(text.compact()))
+    assert again.support_vectors_.nnz <= wide.nnz  # they are fewer numbers than weights would be
+    np.testing.assert_array_equal(again.predict_proba(wide), text.predict_proba(wide))
+
+
+def test_a_precomputed_kernel():
+    X, y = noisy(n=150)
     gram = X @ X.T
     model = BayesSVC(kernel="precomputed").fit(gram, y)
     again = pickle.loads(pickle.dumps(model.compact()))
@@ -58,6 +78,37 @@ def test_its_pickle_is_at_most_half_as_large_again_as_that_of_svc(load, kernel, 
     assert len(pickle.dumps(compact)) <= 1.5 * len(pickle.dumps(SVC(kernel=kernel).fit(X, y)))
 
 
+def easy():
+    """Data of which an SVC keeps few rows."""
+    apart = {"n_features": 4, "n_informative": 3, "n_redundant": 0, "n_clusters_per_class": 1}
+    for n_classes in (2, 3, 4):
+        yield make_classification(340, n_classes=n_classes, **apart, class_sep=3.0, random_state=0)
+        for n_features in (2, 20):
+            yield make_blobs(200, n_features=n_features, centers=n_classes, random_state=1)
+    yield make_circles(random_state=0, noise=0.05, factor=0.5)
+    X, y = load_iris(return_X_y=True)
+    yield X[:, 2:], y
+
+
+@pytest.mark.filterwarnings("ignore:The decision values do not separate the classes")
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_so_it_is_where_classes_are_far_apart(kernel):
+    for X, y in easy():
+        compact = BayesSVC(kernel=kernel).fit(X, y).compact()
+        assert len(pickle.dumps(compact)) <= 1.5 * len(pickle.dumps(SVC(kernel=kernel).fit(X, y)))
+
+
+def test_a_linear_machine_keeps_the_weights_of_the_features():
+    X, y = three_classes(n=90)
+    model = BayesSVC(kernel="linear").fit(X, y)
+    compact = model.compact()
+    assert not hasattr(compact, "support_vectors_")
+    np.testing.assert_array_equal(compact.coef_, model.coef_)
+    np.testing.assert_allclose(model.coef_, model.dual_coef_ @ model.support_vectors_)
+    told = X @ model.support_vectors_.T @ model.dual_coef_.T + model.intercept_
+    np.testing.assert_allclose(compact._margins(X), told, atol=1e-12)
+
+
 @pytest.mark.parametrize("method", ["explain", "predict_interval", "posterior_variance"])
 def test_what_it_cannot_do_it_says(method):
     X, y = noisy()
@@ -69,7 +120,7 @@ def test_what_it_cannot_do_it_says(method):
 
 
 @pytest.mark.parametrize(
-    "name", ["left_out_", "left_out_proba_", "left_out_decision_values_", "solution_", "link_"]
+    "name", ["left_out_", "left_out_proba_", "left_out_decision_values_", "solution_", "link_", "n_support_"]
 )
 def test_attributes_that_it_does_not_have_it_says(name):
     X, y = noisy()

@@ -1,12 +1,12 @@
 """Arrays as compressed bytes."""
 
 import pickle
-from dataclasses import replace
+import tracemalloc
 
 import numpy as np
 import pytest
 
-from bayes_svm.classifiers.packed_arrays import PackedArrays
+from bayes_svm.classifiers.packed_arrays import PackedArrays, _lzma
 
 rng = np.random.default_rng(0)
 ARRAYS = {
@@ -44,12 +44,33 @@ def test_integers_and_what_repeats_take_little():
 
 
 def test_other_bytes_are_refused():
-    packed = PackedArrays.of({"rows": rng.normal(size=(20, 3))})
+    data = PackedArrays.of({"rows": rng.normal(size=(20, 3))}).data
     with pytest.raises(ValueError, match="The packed arrays are damaged"):
-        replace(packed, data=b"\xff" + packed.data[1:]).arrays()
-    with pytest.raises(ValueError, match=r"The packed arrays need 480 bytes, and there are [0-9]+"):
-        replace(packed, data=packed.data[: len(packed.data) // 2]).arrays()
-    # What would become a thousand times as large as the arrays is not unpacked.
-    bomb = PackedArrays.of({"rows": np.zeros(60_000)})
-    small = replace(bomb, kinds={"rows": ("<f8", "<f8", (60,), False)})
-    assert len(small.arrays()["rows"]) == 60
+        PackedArrays(b"\xff" + data[1:]).arrays()
+    for end in range(len(data) - 1):  # the last byte says no more than that this is the end
+        with pytest.raises(ValueError, match=r"The packed arrays end [0-9]+ bytes too early"):
+            PackedArrays(data[:end]).arrays()
+    for header in (b"x", b"{}  ", b"\xff"):
+        with pytest.raises(ValueError, match=r"The packed arrays (are damaged|end [0-9]+ bytes too early)"):
+            PackedArrays(compressed((100).to_bytes(8, "little") + header)).arrays()
+    with pytest.raises(ValueError, match="The packed arrays are damaged"):
+        PackedArrays(compressed((4).to_bytes(8, "little") + b"rows")).arrays()
+
+
+def test_no_more_is_unpacked_than_the_arrays_take():
+    """What would become a thousand times as large is not."""
+    header = b'{"rows":["<f8","<f8",[60],false]}'
+    bomb = compressed(len(header).to_bytes(8, "little") + header + bytes(10**8))
+    long = compressed((10**8).to_bytes(8, "little") + bytes(10**8))
+    tracemalloc.start()
+    assert len(PackedArrays(bomb).arrays()["rows"]) == 60
+    with pytest.raises(ValueError, match="The packed arrays are damaged"):
+        PackedArrays(long).arrays()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 10**7
+
+
+def compressed(data):
+    module, how = _lzma()
+    return module.compress(data, **how)
