@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -14,26 +15,40 @@ __all__ = ["weights_of", "without_repeats"]
 
 
 def weights_of(kernel: Kernel, coefficients: Array, rows: Any) -> Array | None:
-    """Weights of the features, shape (n_machines, n_features), if they are fewer numbers than the rows.
+    r"""Weights of the features, if they are fewer numbers than the support vectors.
+
+    .. math:: w = \sum_i \beta_i (x_i - c) + c \sum_i \beta_i
+
+    The second sum is 0 up to rounding. With c, the mean of dense rows, no offset of a feature adds to the
+    rounding error of the first.
 
     Parameters
     ----------
     kernel : Kernel
         The kernel; only a linear machine has weights.
     coefficients : array of shape (n_machines, n_SV)
-        Coefficients of the support vectors.
+        Coefficients beta of the support vectors.
     rows : array or CSR matrix of shape (n_SV, n_features)
         The support vectors.
 
     Returns
     -------
     array of shape (n_machines, n_features), or None
-        The weights.
+        The weights; None also if they are not finite.
     """
     stored = rows.nnz if sparse.issparse(rows) else rows.size
     if not kernel.is_linear or len(coefficients) * rows.shape[1] > stored:
         return None
-    return np.asarray(coefficients @ rows)
+    if not np.isfinite(np.abs(coefficients).sum()):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(rows):
+            weights = np.asarray(coefficients @ rows)
+        else:
+            centre = rows.mean(axis=0)
+            sums = np.array([fsum(own) for own in coefficients])
+            weights = coefficients @ (rows - centre) + sums[:, None] * centre
+    return weights if np.isfinite(weights).all() else None
 
 
 def without_repeats(point: Indices, coefficients: Array) -> tuple[Indices | slice, Array]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ __all__ = ["PackedArrays"]
 
 # Bytes of a number, and of the longest header that is read.
 WORD, LONGEST_HEADER = 8, 2**16
+# Kinds of types that are packed, and the least length that no axis has.
+NUMERIC, MOST = "biuf", 2**48
 DAMAGED = "The packed arrays are damaged."
 
 
@@ -61,16 +64,23 @@ class PackedArrays:
         length = int.from_bytes(read(WORD), "little")
         if length > LONGEST_HEADER:
             raise ValueError(DAMAGED)
-        header = read(length)
-        try:
-            kinds = json.loads(header)
-        except ValueError as error:
-            raise ValueError(DAMAGED) from error
         found = {}
-        for name, (dtype, stored, shape, first) in kinds.items():
-            flat = np.frombuffer(read(np.dtype(stored).itemsize * prod(shape)), dtype=stored).astype(dtype)
+        for name, dtype, stored, shape, first in _kinds(read(length)):
+            flat = np.frombuffer(read(stored.itemsize * prod(shape)), dtype=stored).astype(dtype)
             found[name] = flat.reshape(shape, order="F" if first else "C")
         return found
+
+
+def _kinds(header: bytes) -> Iterator[tuple[str, np.dtype[Any], np.dtype[Any], tuple[int, ...], bool]]:
+    """Name, type, stored type and shape of each array, and whether its first axis runs fastest."""
+    try:
+        for name, (dtype, stored, shape, first) in json.loads(header).items():
+            types = np.dtype(dtype), np.dtype(stored)
+            if any(one.kind not in NUMERIC for one in types) or any(not 0 <= one < MOST for one in shape):
+                raise ValueError(DAMAGED)
+            yield name, *types, tuple(index(one) for one in shape), bool(first)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(DAMAGED) from error
 
 
 def _reader(data: bytes) -> Callable[[int], bytes]:

@@ -96,6 +96,8 @@ def left_out_logs(model: Any, X: Any) -> Joined:
 class SVCPredictions(Compactable, SVCParameters):
     """Predictions of :class:`bayes_svm.BayesSVC`, from the attributes that its ``fit`` stores."""
 
+    _weights: Array | None = None  # weights of the features of a linear machine, to predict from
+
     def decision_function(self, X: Any) -> Array:
         """Decision values ``f(x) = sum_i y_i alpha_i k(x_i, x) + b``.
 
@@ -312,7 +314,13 @@ class SVCPredictions(Compactable, SVCParameters):
         if not Kernel(self.kernel).is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel.")
         check_is_fitted(self)
-        return np.asarray(self.dual_coef_ @ self.support_vectors_) if self._weights is None else self._weights
+        return self._feature_weights()
+
+    def _feature_weights(self) -> Array:
+        """Weights of the features of a linear machine, of shape (n_machines, n_features)."""
+        if self._weights is None:
+            return np.asarray(self.dual_coef_ @ self.support_vectors_)
+        return self._weights.copy()
 
     @property
     def _bag(self) -> Bag | None:

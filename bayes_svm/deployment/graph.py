@@ -129,7 +129,8 @@ class Graph:
     def values(self, model: BayesSVC, X: Any) -> Any:
         """Decision values, shape (n_samples, n_machines)."""
         if model.kernel_.is_linear:
-            return self.Add(self.MatMul(X, np.ascontiguousarray(model.coef_.T)), model.intercept_[None])
+            weights = np.ascontiguousarray(model._feature_weights().T)
+            return self.Add(self.MatMul(X, weights), model.intercept_[None])
         chosen, coefficients = model._expansion
         if len(model.support_) == 0:
             nothing = self.Mul(self.sum(X), _number(0.0))

@@ -90,6 +90,7 @@ def machine_of(
     weight = checked_weights(sample_weight, X)
     classes, numbers = encode_classes(y, weight)
     fitted = hasattr(estimator, "classes_")
+    known = hasattr(estimator, "dual_coef_")  # a linear machine may have kept weights only
     if fitted and not (
         np.array_equal(estimator.classes_, classes) and estimator.n_features_in_ == X.shape[1]
     ):
@@ -103,7 +104,7 @@ def machine_of(
     )
     machine = Machine.build(X, numbers, classes, kernel, weight, bounds, int(linear))
     machine = replace(machine, one_vs_one=one_vs_one)
-    return machine, _solutions(estimator, machine, started=fitted and not linear and machine.n_problems == 1)
+    return machine, _solutions(estimator, machine, started=known and not linear and machine.n_problems == 1)
 
 
 def _solutions(estimator: Any, machine: Machine, started: bool) -> Iterator[DualSolution]:

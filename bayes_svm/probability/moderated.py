@@ -36,8 +36,7 @@ class ModeratedLink(Link):
               m = \min \left( 1, \frac{I(x)}{I_0} \right), \qquad
               I(x) = \frac{1}{s^2(x)} - \frac{1}{k(x, x) / \lambda}
 
-    The information I(x) is the precision of f(x) that up to 64 support vectors add to the prior's, in
-    Kwok's posterior.
+    The information I(x) is the precision of f(x) that the data add to the prior's, in Kwok's posterior.
 
     The reference :math:`I_0` is a twentieth of the information that 99 % of the training points reach. At
     least one point is passed over, so that a single outlier does not count as data. The information about

@@ -24,8 +24,6 @@ __all__ = ["Posterior", "information_from", "posterior_of"]
 
 # A point whose curvature is below this share of the largest does not change the posterior.
 NEGLIGIBLE_CURVATURE = 1e-10
-# A point whose margin y f exceeds 1 by no more than this is on the margin.
-ON_MARGIN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,18 +122,6 @@ class Posterior:
         order = np.argsort(machine.content_rank[machine.row_of[self.numbers]], kind="stable")
         places = np.arange(most) * ((len(order) - 1) / max(1, most - 1))
         kept = np.sort(order[places.round().astype(np.intp)])
-        return self._of(kept, self.curvature[kept])
-
-    def of_support(self, solution: DualSolution) -> Posterior:
-        """The posterior from the active points on the margin or inside it alone, the support vectors.
-
-        Where it says little, the machine knows little: unless a point is a support vector itself, these
-        have to reach it, for its decision value to be beyond the margin. The variance is larger, and a
-        machine that is saved needs no other rows.
-        """
-        problem = solution.problem
-        margin = (problem.label * solution.values)[self.points]
-        kept = (margin <= 1.0 + ON_MARGIN).nonzero()[0]
         return self._of(kept, self.curvature[kept])
 
     def sharing(self, share: Array) -> Posterior:

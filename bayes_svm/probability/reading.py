@@ -19,8 +19,8 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["READERS", "Reader", "reader_of", "variance_at"]
 
-# Support vectors from which the information is computed. 64 are enough, as only the order of magnitude
-# matters: 128 or 256 change the mean log loss of no data set by more than 0.002.
+# Points of the posterior from which the information is computed. 64 are enough, as only the order of
+# magnitude matters: 128 or 256 change the mean log loss of no data set by more than 0.002.
 SKETCH = 64
 
 
@@ -59,7 +59,6 @@ def _information(
     """Information about each row under the posterior of the half of the data that it is not in."""
     if not posterior.definite:
         return None
-    posterior = posterior.of_support(solution)
     away = halves(machine, groups)
     found = information_across(
         machine,

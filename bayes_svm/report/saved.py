@@ -29,7 +29,7 @@ from .text import one_line
 __all__ = ["TRUSTED", "SavedModel", "load_model", "model_bytes"]
 
 # What a file says that it is. The number rises when older versions could no longer read it.
-FORMAT, FORMAT_NUMBER = "bayes-svm model", 1
+FORMAT, FORMAT_NUMBER = "bayes-svm model", 2
 # What the transformer holds besides, data only: SimpleImputer the type of its columns, and ColumnTransformer,
 # before scikit-learn 1.8, a list of the columns that are left.
 TRUSTED = [*TRUSTED_TYPES, "numpy.dtype", "sklearn.compose._column_transformer._RemainderColsList"]

@@ -83,21 +83,3 @@ def test_information_of_new_points_is_that_of_a_posterior_of_few_points(monkeypa
     assert np.all(found > 0)
     np.testing.assert_array_equal(reader.at(posterior, X, None), posterior.information(X))
     assert np.all(posterior.information(X) <= whole.information(X) * (1 + 1e-9))
-
-
-def test_information_is_read_off_support_vectors_in_any_order_of_the_rows():
-    """Few features: of a kernel of low rank the coefficients are not unique, the decision values are."""
-    reader = READERS[Needs.INFORMATION]
-    few, found = X[:, :2], []
-    for rows in (np.arange(len(X)), np.random.default_rng(0).permutation(len(X))):
-        data = BayesSVC(kernel="poly", degree=2, coef0=1.0, C=0.1)._machine(few[rows], Y[rows], None)
-        solution = solve(data.problem(0))
-        whole = posterior_of(data, solution, 0.1)
-        posterior, left = reader.left_out(data, solution, whole, rows_alone(data), None)
-        margin = solution.problem.label * solution.values
-        assert np.all(margin[posterior.points] <= 1.0 + 1e-6)
-        assert len(posterior.points) < len(whole.points)
-        in_order = np.empty(len(X))
-        in_order[rows] = left
-        found.append(np.concatenate([reader.at(posterior, few, None), in_order]))
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
