@@ -39,9 +39,9 @@ def weights_of(kernel: Kernel, coefficients: Array, rows: Any) -> Array | None:
     stored = rows.nnz if sparse.issparse(rows) else rows.size
     if not kernel.is_linear or len(coefficients) * rows.shape[1] > stored:
         return None
-    if not np.isfinite(np.abs(coefficients).sum()):
-        return None
     with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(np.abs(coefficients).sum()):
+            return None
         if sparse.issparse(rows):
             weights = np.asarray(coefficients @ rows)
         else:

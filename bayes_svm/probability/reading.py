@@ -14,6 +14,7 @@ from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.probability.left_out_posterior import information_across, left_out_variance
 from bayes_svm.probability.link import Needs
 from bayes_svm.probability.links import kind_of
+from bayes_svm.probability.merging import merged
 from bayes_svm.probability.posterior import Posterior
 from bayes_svm.utils.types import Array, Indices
 
@@ -71,7 +72,7 @@ def _information(
     )
     if found is None:
         return None
-    sketch = posterior.sketch(machine, SKETCH)
+    sketch = merged(posterior.sketch(machine, SKETCH), machine, solution)
     return sketch, _of_rows(machine, away, found, lambda X: sketch.information(X))
 
 
