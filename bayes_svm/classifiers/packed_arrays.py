@@ -16,7 +16,7 @@ __all__ = ["PackedArrays"]
 
 # Bytes of a number, and of the longest header that is read.
 WORD, LONGEST_HEADER = 8, 2**16
-# Kinds of types that are packed, and the least length that no axis has.
+# Kinds of types that are packed, and more numbers than any array has.
 NUMERIC, MOST = "biuf", 2**48
 DAMAGED = "The packed arrays are damaged."
 
@@ -76,9 +76,11 @@ def _kinds(header: bytes) -> Iterator[tuple[str, np.dtype[Any], np.dtype[Any], t
     try:
         for name, (dtype, stored, shape, first) in json.loads(header).items():
             types = np.dtype(dtype), np.dtype(stored)
-            if any(one.kind not in NUMERIC for one in types) or any(not 0 <= one < MOST for one in shape):
+            axes = tuple(index(one) for one in shape)
+            numeric = all(one.kind in NUMERIC for one in types) and np.can_cast(*types[::-1], "same_kind")
+            if not numeric or min(axes, default=0) < 0 or prod(axes) > MOST:
                 raise ValueError(DAMAGED)
-            yield name, *types, tuple(index(one) for one in shape), bool(first)
+            yield name, *types, axes, bool(first)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(DAMAGED) from error
 

@@ -14,8 +14,8 @@ __all__ = ["merged"]
 # Points are alike if the cosine of the angle between their feature vectors is at least this. With 0.6 the
 # log loss of no data set grows by more than 0.3 %.
 ALIKE = 0.6
-# Decimals of the cosines.
-DIGITS = 9
+# Decimals of the cosines; one that exceeds 1 by more than the other number is no cosine.
+DIGITS, IMPOSSIBLE = 9, 1e-6
 # A point whose margin y f exceeds 1 by no more than this counts as a support vector.
 ON_MARGIN = 1e-6
 
@@ -53,12 +53,14 @@ def merged(posterior: Posterior, machine: Machine, solution: DualSolution) -> Po
     support = support[np.argsort(rank, kind="stable")]
     if len(points) == 0 or len(support) == 0:
         return posterior
-    length = np.sqrt(problem.gram.diagonal)
+    length = np.sqrt(np.maximum(problem.gram.diagonal, 0.0))
 
     def cosines(some: Indices, others: Indices) -> Array:
-        with np.errstate(divide="ignore", invalid="ignore"):  # a feature vector may be 0: it is like none
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             found: Array = problem.gram.block(some, others) / length[some, None] / length[others]
-        return np.nan_to_num(found, nan=-1.0).round(DIGITS)  # ties despite rounding
+        # A feature vector that is 0 up to rounding is like none.
+        possible = np.abs(found) <= 1.0 + IMPOSSIBLE
+        return np.where(possible, found, -1.0).round(DIGITS)  # ties despite rounding
 
     to_support = cosines(points, support)
     nearest = to_support.argmax(axis=1)
@@ -67,9 +69,11 @@ def merged(posterior: Posterior, machine: Machine, solution: DualSolution) -> Po
     rest = points[~moves]
     if len(rest) > 1:
         target[~moves] = rest[_hubs(cosines(rest, rest) >= ALIKE)]
-    moved = target != points
-    ratio = np.square(length[points[moved]] / length[target[moved]])
-    curvature[moved] *= ratio
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = np.square(length[points] / length[target])
+    moved = (target != points) & np.isfinite(ratio) & (ratio > 0.0)
+    target = np.where(moved, target, points)
+    curvature = np.where(moved, curvature * ratio, curvature)
     left, place = np.unique(target, return_inverse=True)
     numbers = problem.first_row[left]
     return Posterior(

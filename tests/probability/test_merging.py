@@ -85,6 +85,22 @@ def test_a_feature_vector_of_zero_is_like_none():
     assert np.isin(3, whole.numbers) == np.isin(3, few.numbers)
 
 
+def rounded(left, right):
+    """A cubic kernel whose rounding errors outweigh feature vectors of length 0."""
+    lengths = np.add.outer(np.square(left).sum(axis=1), np.square(right).sum(axis=1))
+    apart = np.linalg.norm(left[:, None] - right[None], axis=2)
+    return (0.5 * (lengths - apart**2)) ** 3
+
+
+def test_rounding_errors_of_the_kernel_move_no_points():
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    y = np.where(X[:, 0] + 0.3 * X[:, 1] ** 2 > 0, 1, 0)
+    X[5] = 0.0
+    _, _, whole, few = of(X, y, kernel=rounded)
+    assert few.curvature.max() <= 64 * whole.curvature.max() * np.max(whole.kernel.diagonal(whole.rows)) ** 2
+    assert np.all(few.information(5.0 * X[:5]) > 0)
+
+
 @pytest.mark.parametrize(
     "parameters", [{}, {"gamma": 5.0}, {"kernel": "poly", "coef0": 1.0, "degree": 2}], ids=str
 )
