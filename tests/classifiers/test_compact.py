@@ -53,7 +53,7 @@ def test_sparse_training_data(parameters):
     sparsely = BayesSVC(**parameters).fit(sparse.csr_array(X), y)
     again = pickle.loads(pickle.dumps(sparsely.compact()))
     np.testing.assert_array_equal(again.predict_proba(X), sparsely.predict_proba(X))
-    wide = sparse.random_array((60, 5000), density=0.001, rng=np.random.default_rng(0)).tocsr()
+    wide = sparse.csr_array(sparse.random(60, 5000, density=0.001, random_state=0))
     text = BayesSVC(**parameters).fit(wide, y[:60])
     again = pickle.loads(pickle.dumps(text.compact()))
     assert again.support_vectors_.nnz <= wide.nnz  # they are fewer numbers than weights would be
