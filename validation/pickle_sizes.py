@@ -30,10 +30,10 @@ ABOUT = """\
 *compact()* is the copy that predicts and no more, to save for a service; the aim is at most 1.5 times the
 bytes of an `SVC`. First default parameters, except where others are named; then many easy problems, of which
 an `SVC` keeps few rows: {most} draws of Gaussian clusters, one for each class, with 2 to 8 classes, 1 to 30
-columns, 60 to 800 rows, different spread, and C from 0.1 to 100; no choice was made on these draws. With three classes or more `BayesSVC` trains
-a machine for each class, and `SVC` one for each pair. A class in the midst of others can need many more
-support vectors against all of them than against each. A linear machine keeps the weights of the features
-instead. Of `link="kwok"` the posterior reads all rows near the margin."""
+columns, 60 to 800 rows, different spread, and C from 0.1 to 100. No choice was made on these draws. With
+three classes or more `BayesSVC` trains a machine for each class, and `SVC` one for each pair. A class in the
+midst of others can need many more support vectors against all of them than against each. A linear machine
+keeps the weights of the features instead. Of `link="kwok"` the posterior reads all rows near the margin."""
 
 FIRST, DRAWS, AIM = 1000, 400, 1.5
 
