@@ -89,10 +89,10 @@ def largest_sum(matrix, chosen, weights):
     return largest
 
 
-def _mirror(matrix, size):
+def _mirror(matrix, first, last):
     """The loop of :func:`mirror_lower`, in squares of 16 rows and columns, which stay in the cache."""
-    for top in range(0, size, 16):
-        bottom = min(top + 16, size)
+    for top in range(first, last, 16):
+        bottom = min(top + 16, last)
         for left in range(0, bottom, 16):
             for i in range(top, bottom):
                 row = matrix[i]
@@ -100,21 +100,22 @@ def _mirror(matrix, size):
                     matrix[j][i] = row[j]
 
 
-def mirror_lower(matrix, size):
-    """Copy the lower triangle of the leading block of this size to its upper triangle."""
+def mirror_lower(matrix, first, last):
+    """Copy what some rows have left of the diagonal to the columns of the same numbers."""
     height, width = length(matrix, "matrix", 0), length(matrix, "matrix", 1)
-    n: cython.Py_ssize_t = size
-    if n < 0 or n > min(height, width):
-        raise ValueError(f"size must be from 0 to {min(height, width)}, not {size}")
+    head: cython.Py_ssize_t = first
+    tail: cython.Py_ssize_t = last
+    if not 0 <= head <= tail <= min(height, width):
+        raise ValueError(f"rows must be from 0 to {min(height, width)}, not from {first} to {last}")
     keep = []
     if is_single(matrix):
         values_f = single_rows(matrix, "matrix", height, width, WRITE, keep)
         with cython.nogil:
-            _mirror(values_f, n)
+            _mirror(values_f, head, tail)
     else:
         values = rows(matrix, "matrix", height, width, WRITE, keep)
         with cython.nogil:
-            _mirror(values, n)
+            _mirror(values, head, tail)
 
 
 def _minus_distances(inner, factor, left, right, n, m):

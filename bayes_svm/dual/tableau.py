@@ -29,8 +29,10 @@ __all__ = [
 CLEARLY_INDEPENDENT = 1e-5
 # So many rows of the tableau are made at a time; fewer, where that takes more operations.
 STRIP, LEAST_STRIP, OPERATIONS = 256, 32, 2**33
-# Roughly how many seconds a multiplication takes.
-SECONDS = 5e-11
+# So many points are added to a tableau at a time.
+ADDED = 128
+# Roughly how many seconds a multiplication takes, and a byte of new memory.
+SECONDS, ROOM = 5e-11, 3e-10
 
 
 def kernel_shift(gram: KernelMatrix) -> float:
@@ -198,7 +200,7 @@ class Tableau:
         W = np.empty((size + 1, size + 1))
         free, rest = slice(0, n_free), slice(n_free, size)
         inverse_of_factored(system.factor, W[free, free])
-        mirror_lower(W, n_free)
+        mirror_lower(W, 0, n_free)
         W[free, free] -= system.ones[:, None] * (system.ones / system.total)
         W[size, free] = W[free, size] = system.ones / system.total
         W[size, size] = system.shift - 1.0 / system.total
@@ -248,13 +250,24 @@ class Tableau:
         rows = np.concatenate([self.rows, points])
         of_free = gram.block(system.free, points)
         to_others = gram.block(points, rows[n_free:])
-        new = self.columns_of(system, of_free, to_others, np.hstack([between, of_free]))
+        between = np.hstack([between, of_free])
         W = np.empty((old + n_new + 1, old + n_new + 1))
-        W[:old, :old], W[:old, -1] = self.W[:old, :old], self.W[:old, -1]
+
+        def add(first: int) -> None:
+            some = slice(first, first + ADDED)
+            new = self.columns_of(system, of_free[:, some], to_others[some], between)
+            last = old + first + len(new)
+            W[old + first : last] = new
+            W[:n_free, old + first : last], W[-1, old + first : last] = -new[:, :n_free].T, -new[:, -1]
+            W[n_free:old, old + first : last] = new[:, n_free:old].T
+
+        def keep(first: int) -> None:
+            some = slice(first, min(first + STRIP, old))
+            W[some, :old], W[some, -1] = self.W[some, :old], self.W[some, -1]
+
+        in_threads(add, range(0, n_new, ADDED), SECONDS * n_free * n_new * len(rows))
+        in_threads(keep, range(0, old, STRIP), ROOM * W.nbytes)
         W[-1, :old], W[-1, -1] = self.W[-1, :old], self.W[-1, -1]
-        W[old:-1] = new
-        W[:n_free, old:-1], W[-1, old:-1] = -new[:, :n_free].T, -new[:, -1]
-        W[n_free:old, old:-1] = new[:, n_free:old].T
         return Tableau(rows, n_free, W)
 
     def columns_outside(

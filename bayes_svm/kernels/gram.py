@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayes_svm._core import matrix
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.memory import require_bytes
+from bayes_svm.utils.parallel import in_threads
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["FEWER_POINTS", "KernelMatrix", "WholeMatrix"]
@@ -20,6 +21,10 @@ __all__ = ["FEWER_POINTS", "KernelMatrix", "WholeMatrix"]
 FEWER_POINTS = "Fit on fewer points: a stratified subsample, or the rows that matter most."
 
 Real = TypeVar("Real", np.float32, np.float64)
+
+# So many rows of a stored matrix are the work of one thread at a time, and roughly how many seconds a value
+# takes.
+PIECE, SECONDS = 512, 1e-9
 
 
 class KernelMatrix(ABC):
@@ -140,7 +145,11 @@ class WholeMatrix(KernelMatrix):
 
     def block_into(self, out: NDArray[Real], rows: Indices, columns: Indices) -> NDArray[Real]:
         """Kernel values between some points and others, written into ``out``; returns it."""
-        matrix.block(self._values, rows, columns, out)
+
+        def fill(first: int) -> None:
+            matrix.block(self._values, rows[first : first + PIECE], columns, out[first : first + PIECE])
+
+        in_threads(fill, range(0, len(rows), PIECE), SECONDS * out.size)
         return out
 
     def product(self, weights: Array) -> Array:

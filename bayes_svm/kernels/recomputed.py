@@ -18,7 +18,7 @@ __all__ = ["Recomputed"]
 
 
 # So many rows or columns are the work of one thread at a time.
-PIECE = 1280
+PIECE = 1024
 # So many rows of half a block are: with few, little of the other half is computed too.
 FEW_ROWS = 256
 
@@ -67,10 +67,10 @@ class Recomputed(KernelMatrix):
             with np.errstate(over="ignore"):
                 for some, these, tile in self._kernel.tiles(self._features, own, others):
                     out[start : start + height][some, these] = tile
+            if half:
+                mirror_lower(out, start, start + len(own))
 
         in_threads(fill, range(0, len(rows), height)[::-1], SECONDS * out.size)
-        if half:
-            mirror_lower(out, len(rows))
         return out
 
     def product(self, weights: Array) -> Array:

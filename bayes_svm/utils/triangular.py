@@ -1,27 +1,30 @@
-"""Cholesky factors and triangular systems, the large ones in parts, so that Ctrl-C is heard in between.
+"""Cholesky factors and triangular systems, the large ones in parts, for several threads.
 
-LAPACK works for seconds where there are thousands of points.
+The parts are the same at any number of threads, and so is every bit. Between them Ctrl-C is heard: LAPACK
+works for seconds where there are thousands of points.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from bayes_svm.utils.interrupts import pause
 from bayes_svm.utils.lapack import (
     inverse_from_factor,
     lower_factor,
     solution_from_factor,
     triangular_solution,
 )
+from bayes_svm.utils.parallel import in_threads
 from bayes_svm.utils.types import Array
 
 __all__ = ["cholesky", "half_solved", "inverse_of_factored", "solve_with_factor"]
 
-# Up to this size LAPACK works in one call; beyond, in panels of so many columns.
-WHOLE, PANEL = 2000, 256
-# Right-hand sides are solved for together as long as that takes at most so many operations.
-OPERATIONS = 2**31
+# Up to this size LAPACK factorises and inverts in one call; beyond, on parts of so many rows or columns.
+WHOLE, PANEL = 1000, 256
+# At most so many right-hand sides are solved for together; fewer, where that takes more operations.
+TOGETHER, OPERATIONS = 256, 2**31
+# Roughly how many seconds an operation takes.
+SECONDS = 5e-11
 
 
 def cholesky(matrix: Array) -> tuple[Array, int]:
@@ -44,16 +47,34 @@ def cholesky(matrix: Array) -> tuple[Array, int]:
         return lower_factor(matrix)
     factor = np.zeros((size, size), order="F")
     for first in range(0, size, PANEL):
-        pause()
-        strip = slice(first, min(first + PANEL, size))
-        panel = matrix[first:, strip] - factor[first:, :first] @ factor[strip, :first].T
-        width = panel.shape[1]
-        corner, info = lower_factor(panel[:width])
-        if info != 0:
-            return factor, first + info
-        factor[strip, strip] = corner
-        factor[strip.stop :, strip] = triangular_solution(corner, panel[width:], side=1, transposed=True)
-    return factor, 0
+        factor[first:, first : first + PANEL] = matrix[first:, first : first + PANEL]
+    return factor, _factorise(factor)
+
+
+def _factorise(matrix: Array) -> int:
+    """Replace the lower triangle of a matrix by its factor: the first half of it, then what that leaves."""
+    size = len(matrix)
+    if size <= WHOLE:
+        matrix[...], info = lower_factor(matrix)
+        return info
+    middle = PANEL * (size // (2 * PANEL))
+    first, below, rest = matrix[:middle, :middle], matrix[middle:, :middle], matrix[middle:, middle:]
+    info = _factorise(first)
+    if info != 0:
+        return info
+
+    def solve(strip: slice) -> None:
+        below[strip] = triangular_solution(first, below[strip], side=1, transposed=True)
+
+    def subtract(strip: slice) -> None:
+        rest[strip, : strip.stop] -= below[strip] @ below[: strip.stop].T
+
+    strips, operations = _strips(size - middle, PANEL), middle * (size - middle)
+    in_threads(solve, strips, SECONDS * operations * middle)
+    # The longest first, so that no thread is left with one of them at the end.
+    in_threads(subtract, strips[::-1], SECONDS * operations * (size - middle))
+    info = _factorise(rest)
+    return info and middle + info
 
 
 def inverse_of_factored(factor: Array, out: Array) -> None:
@@ -63,39 +84,45 @@ def inverse_of_factored(factor: Array, out: Array) -> None:
         out[...] = inverse_from_factor(factor)
         return
     half = np.zeros((size, size), order="F")
-    for first in range(0, size, PANEL):
-        pause()
-        strip = slice(first, first + PANEL)
+
+    def invert(strip: slice) -> None:
         half[strip, strip] = np.eye(len(half[strip]))
-        half[first:, strip] = triangular_solution(factor[first:, first:], half[first:, strip])
-    for first in range(0, size, PANEL):
-        pause()
-        strip, upto = slice(first, first + PANEL), min(first + PANEL, size)
-        out[strip, :upto] = half[first:, strip].T @ half[first:, :upto]
+        half[strip.start :, strip] = triangular_solution(
+            factor[strip.start :, strip.start :], half[strip.start :, strip]
+        )
+
+    def multiply(strip: slice) -> None:
+        out[strip, : strip.stop] = half[strip.start :, strip].T @ half[strip.start :, : strip.stop]
+
+    strips = _strips(size, PANEL)
+    for part in (invert, multiply):
+        in_threads(part, strips, SECONDS * size**3 / 3)
 
 
 def solve_with_factor(factor: Array, right: Array) -> Array:
     """Solution of a positive definite system, given its lower Cholesky factor."""
-    step = _together(factor)
-    if right.ndim == 1 or right.shape[1] <= step:
+    strips = _together(factor, right)
+    if len(strips) <= 1:
         return solution_from_factor(factor, right)
     solution = np.empty_like(right)
-    for first in range(0, right.shape[1], step):
-        pause()
-        strip = slice(first, first + step)
+
+    def solve(strip: slice) -> None:
         solution[:, strip] = solution_from_factor(factor, right[:, strip])
+
+    in_threads(solve, strips, 2 * SECONDS * len(factor) * right.size)
     return solution
 
 
 def half_solved(factor: Array, right: Array, transposed: bool = False) -> Array:
     """Solution of a triangular system, or its transpose, given a lower factor; ``right`` is overwritten."""
-    step = _together(factor)
-    if right.shape[1] <= step:
+    strips = _together(factor, right)
+    if len(strips) <= 1:
         return _half_solved(factor, right, transposed)
-    for first in range(0, right.shape[1], step):
-        pause()
-        strip = slice(first, first + step)
+
+    def solve(strip: slice) -> None:
         right[:, strip] = _half_solved(factor, right[:, strip].copy(order="K"), transposed)
+
+    in_threads(solve, strips, SECONDS * len(factor) * right.size)
     return right
 
 
@@ -106,6 +133,13 @@ def _half_solved(factor: Array, right: Array, transposed: bool) -> Array:
     return triangular_solution(factor, right.T, side=1, transposed=not transposed, overwrite=True).T
 
 
-def _together(factor: Array) -> int:
-    """Number of right-hand sides that are solved for together."""
-    return max(1, OPERATIONS // max(1, len(factor)) ** 2)
+def _together(factor: Array, right: Array) -> list[slice]:
+    """Right-hand sides that are solved for together: an even number of equal parts, or all at once."""
+    number = 1 if right.ndim == 1 else right.shape[1]
+    most = max(1, min(TOGETHER, OPERATIONS // max(1, len(factor)) ** 2))
+    return _strips(number, most if 2 * number <= most else -(-number // (2 * -(-number // (2 * most)))))
+
+
+def _strips(size: int, width: int) -> list[slice]:
+    """So many rows or columns, in parts of the same width; the last part may be narrower."""
+    return [slice(first, min(first + width, size)) for first in range(0, size, width)]
