@@ -24,6 +24,7 @@ MODULES = (
     "optimality",
     "logistic",
     "primal",
+    "team",
     "smo",
     "descend",
     "certify",

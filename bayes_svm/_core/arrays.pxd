@@ -16,4 +16,5 @@ cdef int64_t* starts(object array, str name, Py_ssize_t n, Py_ssize_t n_members,
 cdef flag* flags(object array, str name, Py_ssize_t n, bint write, list keep) except? NULL
 cdef double** rows(object array, str name, Py_ssize_t n, Py_ssize_t m, bint write, list keep) except? NULL
 cdef float** single_rows(object array, str name, Py_ssize_t n, Py_ssize_t m, bint write, list keep) except? NULL
+cdef int64_t** number_rows(object array, str name, Py_ssize_t n, Py_ssize_t m, bint write, list keep) except? NULL
 cdef double** placed_rows(object array, object place, Py_ssize_t n, list keep) except? NULL

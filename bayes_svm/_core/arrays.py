@@ -160,6 +160,13 @@ def single_rows(array, name, n, m, write, keep):
     return cython.cast(cython.pp_float, _rows(array, name, b"f", n, m, write, keep))
 
 
+def number_rows(array, name, n, m, write, keep):
+    """A matrix of n rows of m whole numbers."""
+    if not cython.compiled:
+        return array
+    return cython.cast(cython.pointer(cython.pointer(int64_t)), _rows(array, name, b"q", n, m, write, keep))
+
+
 @cython.cfunc
 def _rows(
     array: object,

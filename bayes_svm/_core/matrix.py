@@ -89,33 +89,35 @@ def largest_sum(matrix, chosen, weights):
     return largest
 
 
-def _mirror(matrix, first, last):
-    """The loop of :func:`mirror_lower`, in squares of 16 rows and columns, which stay in the cache."""
-    for top in range(first, last, 16):
-        bottom = min(top + 16, last)
-        for left in range(0, bottom, 16):
-            for i in range(top, bottom):
-                row = matrix[i]
-                for j in range(left, min(left + 16, i)):
-                    matrix[j][i] = row[j]
+def _mirror(matrix, top, bottom, left, right):
+    """The loop of :func:`mirror_lower`, in blocks of 64 rows and 8 columns, which stay in the cache."""
+    for first in range(top, bottom, 64):
+        last = min(first + 64, bottom)
+        for start in range(left, min(right, last), 8):
+            for j in range(start, min(start + 8, right)):
+                target = matrix[j]
+                for i in range(max(first, j + 1), last):
+                    target[i] = matrix[i][j]
 
 
-def mirror_lower(matrix, first, last):
-    """Copy what some rows have left of the diagonal to the columns of the same numbers."""
+def mirror_lower(matrix, top, bottom, left, right):
+    """Copy what some rows and columns have below the diagonal to the other side of it."""
     height, width = length(matrix, "matrix", 0), length(matrix, "matrix", 1)
-    head: cython.Py_ssize_t = first
-    tail: cython.Py_ssize_t = last
-    if not 0 <= head <= tail <= min(height, width):
-        raise ValueError(f"rows must be from 0 to {min(height, width)}, not from {first} to {last}")
-    keep = []
+    size, keep = min(height, width), []
+    first: cython.Py_ssize_t = top
+    last: cython.Py_ssize_t = bottom
+    start: cython.Py_ssize_t = left
+    stop: cython.Py_ssize_t = right
+    if not (0 <= first <= last <= size and 0 <= start <= stop <= size):
+        raise ValueError(f"rows {top} to {bottom} and columns {left} to {right} must be from 0 to {size}")
     if is_single(matrix):
         values_f = single_rows(matrix, "matrix", height, width, WRITE, keep)
         with cython.nogil:
-            _mirror(values_f, head, tail)
+            _mirror(values_f, first, last, start, stop)
     else:
         values = rows(matrix, "matrix", height, width, WRITE, keep)
         with cython.nogil:
-            _mirror(values, head, tail)
+            _mirror(values, first, last, start, stop)
 
 
 def _minus_distances(inner, factor, left, right, n, m):

@@ -24,6 +24,16 @@ cdef struct Iterate:
     double* can_fall
     Py_ssize_t n
 
+cdef struct Team:
+    double* can_rise
+    double* can_fall
+    int64_t* task
+    double* size
+    int64_t* counts
+    int64_t** lines
+    double** found
+    Py_ssize_t n_helpers
+
 cdef struct Whole:
     double** K
     double* diagonal

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from bayes_svm._core.records import Numbers
 from bayes_svm.utils.types import Array
 
@@ -17,6 +19,7 @@ __all__ = [
     "Pairs",
     "Rules",
     "SignsFound",
+    "Team",
     "Whole",
     "Work",
 ]
@@ -57,6 +60,56 @@ class Iterate(NamedTuple):
     can_rise: Array
     can_fall: Array
     n: int
+
+
+class Team(NamedTuple):
+    """Memory for threads that move pairs together: see :mod:`bayes_svm._core.team`.
+
+    Attributes
+    ----------
+    can_rise, can_fall : array of shape (n,)
+        Those of the iterate.
+    task : array of int of shape (3,)
+        What is to be done, and the points that it is about.
+    size : array of shape (1,)
+        The number that it is about.
+    counts : array of int of shape (2,)
+        Number of the task, and how often the leader has looked in vain after a long wait for a helper.
+    lines : array of int of shape (n_helpers, 16)
+        The line of each helper.
+    found : array of shape (n_helpers, 16)
+        What each has found.
+    """
+
+    can_rise: Array
+    can_fall: Array
+    task: Numbers
+    size: Array
+    counts: Numbers
+    lines: Numbers
+    found: Array
+
+    @classmethod
+    def of(cls, n: int, n_helpers: int) -> Team:
+        """Memory for n points and so many helpers, none of which is there yet."""
+        return cls(
+            can_rise=np.empty(n),
+            can_fall=np.empty(n),
+            task=np.zeros(3, dtype=np.int64),
+            size=np.zeros(1),
+            counts=np.zeros(2, dtype=np.int64),
+            lines=np.array([[0] * 8 + [-1] * 8], dtype=np.int64).repeat(n_helpers, axis=0),
+            found=np.zeros((n_helpers, 16)),
+        )
+
+    @property
+    def n_helpers(self) -> int:
+        """Number of helpers."""
+        return len(self.lines)
+
+    def dismiss(self) -> None:
+        """Tell all helpers to go."""
+        self.lines[:, 0] = -1
 
 
 class Whole(NamedTuple):

@@ -6,18 +6,21 @@ The working set is that of Fan, Chen and Lin (JMLR 2005), as in LIBSVM.
 """
 
 import cython
-import numpy as np
 
 from bayes_svm.utils.interrupts import slices
 
 if not cython.compiled:
     from math import inf
 
-    from bayes_svm._core.arrays import READ, WRITE, doubles, length, numbers, placed_rows
-    from bayes_svm._core.pair_records import FLAT, Iterate
+    from bayes_svm._core.arrays import READ, WRITE, doubles, length, number_rows, numbers, placed_rows
+    from bayes_svm._core.arrays import rows as rows_of
+    from bayes_svm._core.pair_records import FLAT, Iterate, Team
+    from bayes_svm._core.team import DONE, END, FOUND, ask, come, has_done, next_task, store
 
     # So many maxima are computed at a time.
     LANES = 32
+    # What threads do together: find the partner of a point, or move a pair and find the steepest point.
+    PARTNER, MOVE = 0, 1
 
 # Operations that a move takes for each point, about.
 OPERATIONS = 4
@@ -34,26 +37,31 @@ def _slope(at, k):
     return at.can_rise[k] - at.gradient[k]
 
 
-def steepest(at):
+def steepest(at, head, tail):
     """The first of the points that can rise most steeply, and its slope; -1 and -inf without such a point."""
     # Many running maxima, which the compiler computes with vector instructions. NaN is never the maximum.
     most = cython.declare(cython.double[LANES])
     for c in range(LANES):
         most[c] = -inf
-    for block in range(at.n // LANES):
-        head = block * LANES
+    for block in range((tail - head) // LANES):
+        first_of_block = head + block * LANES
         for c in range(LANES):
-            most[c] = max(most[c], _slope(at, head + c))
-    for k in range(at.n - at.n % LANES, at.n):
-        most[k % LANES] = max(most[k % LANES], _slope(at, k))
+            most[c] = max(most[c], _slope(at, first_of_block + c))
+    for k in range(tail - (tail - head) % LANES, tail):
+        most[(k - head) % LANES] = max(most[(k - head) % LANES], _slope(at, k))
+    return _first_with_slope(at, head, tail, most)
+
+
+def _first_with_slope(at, head, tail, most):
+    """The first of some points with the largest of the running maxima, and it."""
     high = -inf
     for c in range(LANES):
         high = max(high, most[c])
     first: cython.Py_ssize_t = -1
     for c in range(LANES):
         if most[c] == high > -inf:
-            k = c
-            while k + LANES < at.n and _slope(at, k) != high:
+            k = head + c
+            while k + LANES < tail and _slope(at, k) != high:
                 k += LANES
             if first < 0 or k < first:
                 first = k
@@ -71,20 +79,23 @@ def _gain(at, row, own, high, k):
     return slope * slope / max(own + at.diagonal[k] - 2.0 * row[k], FLAT)
 
 
-def best_partner(at, first, high):
-    """The point that gains most by falling while the first one rises, or -1, and the lowest slope of any."""
+def best_partner(at, first, high, head, tail):
+    """The one of some points that gains most by falling while the first one rises, or -1, and what it gains.
+
+    And the lowest slope of any.
+    """
     row, own = at.rows[first], at.diagonal[first]
     most = cython.declare(cython.double[LANES])
     least = cython.declare(cython.double[LANES])
     for c in range(LANES):
         most[c], least[c] = 0.0, inf
-    for block in range(at.n // LANES):
-        head = block * LANES
+    for block in range((tail - head) // LANES):
+        first_of_block = head + block * LANES
         for c in range(LANES):
-            least[c] = min(least[c], _intercept(at, head + c))
-            most[c] = max(most[c], _gain(at, row, own, high, head + c))
-    for k in range(at.n - at.n % LANES, at.n):
-        c = k % LANES
+            least[c] = min(least[c], _intercept(at, first_of_block + c))
+            most[c] = max(most[c], _gain(at, row, own, high, first_of_block + c))
+    for k in range(tail - (tail - head) % LANES, tail):
+        c = (k - head) % LANES
         least[c] = min(least[c], _intercept(at, k))
         most[c] = max(most[c], _gain(at, row, own, high, k))
     low, best = inf, 0.0
@@ -93,12 +104,12 @@ def best_partner(at, first, high):
     second: cython.Py_ssize_t = -1
     for c in range(LANES):
         if most[c] == best > 0.0:
-            k = c
-            while k + LANES < at.n and _gain(at, row, own, high, k) != best:
+            k = head + c
+            while k + LANES < tail and _gain(at, row, own, high, k) != best:
                 k += LANES
             if second < 0 or k < second:
                 second = k
-    return second, low
+    return second, best, low
 
 
 def working_pair(at):
@@ -109,20 +120,19 @@ def working_pair(at):
     """
     second: cython.Py_ssize_t = -1
     low = inf
-    first, high = steepest(at)
+    first, high = steepest(at, 0, at.n)
     if first >= 0:
-        second, low = best_partner(at, first, high)
+        second, _, low = best_partner(at, first, high, 0, at.n)
     return first, second, low, high
 
 
-def move_pair(at, i, j):
+def exchange(at, i, j):
     """Raise beta[i] and lower beta[j] by the best amount; returns the gain of G and the amount."""
     beta, gradient, lower, upper = at.beta, at.gradient, at.lower, at.upper
     assert 0 <= i < at.n
     assert 0 <= j < at.n
     # The best amount without bounds is the slope over the curvature.
-    row_i, row_j = at.rows[i], at.rows[j]
-    curvature = max(at.diagonal[i] + at.diagonal[j] - 2.0 * row_i[j], FLAT)
+    curvature = max(at.diagonal[i] + at.diagonal[j] - 2.0 * at.rows[i][j], FLAT)
     slope = gradient[j] - gradient[i]
     amount = slope / curvature
     # A move that ends at a bound assigns the bound, so that the point is there exactly.
@@ -140,13 +150,101 @@ def move_pair(at, i, j):
         beta[j] -= amount
     mark(at, i)
     mark(at, j)
-    # All gradients follow the two coefficients.
-    for k in range(at.n):
-        gradient[k] += amount * (row_i[k] - row_j[k])
     return amount * (slope - 0.5 * amount * curvature), amount
 
 
-def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, max_steps):
+def follow(at, i, j, amount, head, tail):
+    """Have the gradients of some points follow a move."""
+    gradient, row_i, row_j = at.gradient, at.rows[i], at.rows[j]
+    for k in range(head, tail):
+        gradient[k] += amount * (row_i[k] - row_j[k])
+
+
+def move_pair(at, i, j):
+    """Raise beta[i] and lower beta[j] by the best amount; returns the gain of G and the amount."""
+    gain, amount = exchange(at, i, j)
+    follow(at, i, j, amount, 0, at.n)
+    return gain, amount
+
+
+def _end_of_part(n, parts, k):
+    """Where part k of so many ends."""
+    return n if k == parts - 1 else n * (k + 1) // parts // LANES * LANES
+
+
+def _part(at, team, k):
+    """Do one part of a task; returns the best point, or -1, by what it is the best, and the lowest slope."""
+    parts = team.n_helpers + 1
+    head = 0 if k == 0 else _end_of_part(at.n, parts, k - 1)
+    tail = _end_of_part(at.n, parts, k)
+    i, j, size = team.task[1], team.task[2], team.size[0]
+    if team.task[0] == PARTNER:
+        return best_partner(at, i, size, head, tail)
+    follow(at, i, j, size, head, tail)
+    first, high = steepest(at, head, tail)
+    return first, high, inf
+
+
+def _together(at, team, task, i, j, size):
+    """Do a task together; returns what :func:`_part` returns, of all points."""
+    team.task[0], team.task[1], team.task[2], team.size[0] = task, i, j, size
+    ask(team)
+    point, value, low = _part(at, team, 0)
+    for h in range(team.n_helpers):
+        if has_done(team, h):
+            other, its, lowest = team.lines[h][FOUND], team.found[h][0], team.found[h][1]
+        else:
+            other, its, lowest = _part(at, team, h + 1)
+        # Of equal ones the first.
+        if its > value:
+            point, value = other, its
+        low = min(low, lowest)
+    return point, value, low
+
+
+def _pair_together(at, team, first, high):
+    """The partner of the first point, or -1, and the lowest slope."""
+    second: cython.Py_ssize_t = -1
+    low = inf
+    if first >= 0:
+        second, _, low = _together(at, team, PARTNER, first, 0, high)
+    return second, low
+
+
+def _iterate(rows, place, diagonal, beta, gradient, lower, upper, team, keep):
+    """The arrays of :func:`move_pairs` as the loops take them."""
+    n = length(beta, "beta", 0)
+    return Iterate(
+        placed_rows(rows, place, n, keep),
+        doubles(diagonal, "diagonal", n, READ, keep),
+        doubles(beta, "beta", n, WRITE, keep),
+        doubles(gradient, "gradient", n, WRITE, keep),
+        doubles(lower, "lower", n, READ, keep),
+        doubles(upper, "upper", n, READ, keep),
+        doubles(team.can_rise, "team.can_rise", n, WRITE, keep),
+        doubles(team.can_fall, "team.can_fall", n, WRITE, keep),
+        n,
+    )
+
+
+def _team(team, keep):
+    """The memory of a team as the loops take it."""
+    if not cython.compiled:
+        return team
+    n_helpers = length(team.lines, "team.lines", 0)
+    return Team(
+        cython.NULL,
+        cython.NULL,
+        numbers(team.task, "team.task", 3, WRITE, keep),
+        doubles(team.size, "team.size", 1, WRITE, keep),
+        numbers(team.counts, "team.counts", 2, WRITE, keep),
+        number_rows(team.lines, "team.lines", n_helpers, 16, WRITE, keep),
+        rows_of(team.found, "team.found", n_helpers, 16, WRITE, keep),
+        n_helpers,
+    )
+
+
+def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, max_steps, team):
     """Move pairs until no pair violates optimality by more than ``tolerance``.
 
     ``beta`` and ``gradient = K beta - q`` are updated in place.
@@ -163,6 +261,8 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
         Violation at which to stop.
     max_steps : int
         Limit on the number of moves.
+    team : Team
+        Memory for the threads that help, in :func:`help_move`. They stay until they are dismissed.
 
     Returns
     -------
@@ -172,37 +272,56 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
         The moves that were made.
     """
     keep = []
-    n = length(beta, "beta", 0)
-    can_rise, can_fall = np.empty(n), np.empty(n)
-    at = Iterate(
-        placed_rows(rows, place, n, keep),
-        doubles(diagonal, "diagonal", n, READ, keep),
-        doubles(beta, "beta", n, WRITE, keep),
-        doubles(gradient, "gradient", n, WRITE, keep),
-        doubles(lower, "lower", n, READ, keep),
-        doubles(upper, "upper", n, READ, keep),
-        doubles(can_rise, "can_rise", n, WRITE, keep),
-        doubles(can_fall, "can_fall", n, WRITE, keep),
-        n,
-    )
-    for i in range(n):
+    at = _iterate(rows, place, diagonal, beta, gradient, lower, upper, team, keep)
+    all_of_us = _team(team, keep)
+    for i in range(at.n):
         mark(at, i)
-    where = numbers(place, "place", n, READ, keep)
-    for i in range(n):
+    where = numbers(place, "place", at.n, READ, keep)
+    for i in range(at.n):
         if where[i] < 0 and not (at.beta[i] == at.lower[i] and at.beta[i] == at.upper[i]):
             raise ValueError(f"point {i} can move, and place has no row for it")
     enough: cython.double = tolerance
     limit: cython.Py_ssize_t = max_steps
     steps: cython.Py_ssize_t = 0
     upto: cython.Py_ssize_t
-    i, j, low, high = working_pair(at)
-    for _, upto in slices(limit, OPERATIONS * n):
+    first: cython.Py_ssize_t
+    first, high = steepest(at, 0, at.n)
+    second, low = _pair_together(at, all_of_us, first, high)
+    for _, upto in slices(limit, OPERATIONS * at.n):
         with cython.nogil:
-            while j >= 0 and high - low > enough and steps < upto:
-                move_pair(at, i, j)
+            while second >= 0 and high - low > enough and steps < upto:
+                _gain_of_G, amount = exchange(at, first, second)
                 steps += 1
-                i, j, low, high = working_pair(at)
+                first, high, _least = _together(at, all_of_us, MOVE, first, second, amount)
+                second, low = _pair_together(at, all_of_us, first, high)
         if steps < upto:
             break
-    violation = high - low if j >= 0 else 0.0
+    violation = high - low if second >= 0 else 0.0
     return violation, steps
+
+
+def help_move(rows, place, diagonal, beta, gradient, lower, upper, team, number):
+    """Help :func:`move_pairs`, which has the same arguments, in another thread until dismissed.
+
+    Parameters
+    ----------
+    rows, place, diagonal, beta, gradient, lower, upper, team : arrays and Team
+        As there.
+    number : int
+        Which of the helpers this is.
+    """
+    keep = []
+    at = _iterate(rows, place, diagonal, beta, gradient, lower, upper, team, keep)
+    all_of_us = _team(team, keep)
+    h: cython.Py_ssize_t = number
+    if not 0 <= h < all_of_us.n_helpers:
+        raise ValueError(f"number must be from 0 to {all_of_us.n_helpers - 1}, not {number}")
+    with cython.nogil:
+        line, found = all_of_us.lines[h], all_of_us.found[h]
+        come(line)
+        task = next_task(line, 0)
+        while task != END:
+            point, value, low = _part(at, all_of_us, h + 1)
+            line[FOUND], found[0], found[1] = point, value, low
+            store(line, DONE, task)
+            task = next_task(line, task)

@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 
-from bayes_svm._core.smo import move_pairs
+from bayes_svm._core.pair_records import Team
+from bayes_svm._core.smo import help_move, move_pairs
 from bayes_svm.dual.problem import DualProblem
+from bayes_svm.utils.parallel import helped, spare_threads
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["lower_violation"]
@@ -25,6 +27,8 @@ SHARE_LEFT = 0.1
 NEAR = 0.05
 # At most so many of them are moved at a time: those nearest to it.
 MOST = 4000
+# A thread that helps has at least so many points; with fewer it would mostly wait.
+LEAST = 1000
 
 
 def lower_violation(
@@ -83,11 +87,31 @@ def _moved(
 ) -> tuple[float, int]:
     """Move pairs of all points."""
     gram = problem.gram
-    found: tuple[float, int] = move_pairs(
-        gram.whole(), np.arange(len(beta)), gram.diagonal, beta, gradient, problem.lower, problem.upper,
-        tolerance, max_steps,
-    )  # fmt: skip
-    return found
+    return _moved_together(
+        gram.whole(), gram.diagonal, beta, gradient, problem.lower, problem.upper, tolerance, max_steps
+    )
+
+
+def _moved_together(
+    gram: Array,
+    diagonal: Array,
+    beta: Array,
+    gradient: Array,
+    lower: Array,
+    upper: Array,
+    tolerance: float,
+    max_steps: int,
+) -> tuple[float, int]:
+    """Move pairs of points, given their kernel matrix, with the help of spare threads."""
+    number = len(beta)
+    team = Team.of(number, max(0, min(spare_threads(), number // LEAST - 1)))
+    given = gram, np.arange(number), diagonal, beta, gradient, lower, upper
+
+    def help_them(which: int) -> None:
+        help_move(*given, team, which)
+
+    with helped(help_them, team.n_helpers, team.dismiss):
+        return move_pairs(*given, tolerance, max_steps, team)
 
 
 def _moved_near(
@@ -112,9 +136,9 @@ def _moved_near(
             return steps
         own, of_few, before = beta[few], gradient[few], beta[few]
         block = room[: len(few) ** 2].reshape(len(few), len(few))
-        _, moved = move_pairs(
-            gram.block_into(block, few, few), np.arange(len(few)), gram.diagonal[few], own, of_few,
-            lower[few], upper[few], aim, max_steps - steps,
+        _, moved = _moved_together(
+            gram.block_into(block, few, few), gram.diagonal[few], own, of_few, lower[few], upper[few], aim,
+            max_steps - steps,
         )  # fmt: skip
         beta[few] = own
         change = np.zeros(len(beta))

@@ -183,7 +183,8 @@ class FeatureFormula(NamedFormula):
                 right = left if first == start else X[columns]
                 with np.errstate(over="ignore", invalid="ignore"):
                     gram[rows, columns] = self._tile(left, right, lengths[rows], lengths[columns])
-            mirror_lower(gram, rows.start, rows.stop)
+                # As long as the tile is in the CPU's cache.
+                mirror_lower(gram, rows.start, rows.stop, columns.start, columns.stop)
 
         # The longest first, so that no thread is left with one of them at the end.
         in_threads(fill, range(0, size, TILE)[::-1], SECONDS * size**2 / 2)

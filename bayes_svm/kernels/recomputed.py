@@ -67,8 +67,10 @@ class Recomputed(KernelMatrix):
             with np.errstate(over="ignore"):
                 for some, these, tile in self._kernel.tiles(self._features, own, others):
                     out[start : start + height][some, these] = tile
-            if half:
-                mirror_lower(out, start, start + len(own))
+                    if half:
+                        # As long as the tile is in the CPU's cache.
+                        rows_of_tile = start + some.start, start + some.stop
+                        mirror_lower(out, *rows_of_tile, these.start, these.stop)
 
         in_threads(fill, range(0, len(rows), height)[::-1], SECONDS * out.size)
         return out

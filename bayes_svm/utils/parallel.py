@@ -19,7 +19,16 @@ from bayes_svm.utils.interrupts import pause, unless
 from bayes_svm.utils.progress import counted
 from bayes_svm.utils.threads import one_blas_thread
 
-__all__ = ["ahead_in_threads", "in_threads", "run_all", "run_each", "run_in_threads", "working_threads"]
+__all__ = [
+    "ahead_in_threads",
+    "helped",
+    "in_threads",
+    "run_all",
+    "run_each",
+    "run_in_threads",
+    "spare_threads",
+    "working_threads",
+]
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -27,7 +36,7 @@ Result = TypeVar("Result")
 # How often a cluster may lose the data it was sent: as often as dask lets a task lose its worker.
 LOSSES = 3
 # Below this many seconds of work, threads cost more than they save.
-WORTH = 0.003
+WORTH = 0.001
 
 
 class _Workers(NamedTuple):
@@ -101,6 +110,36 @@ def in_threads(
             return found
 
     return list(workers.pool.map(run, pieces))
+
+
+def spare_threads() -> int:
+    """How many threads of :func:`working_threads` could help this one with a loop."""
+    workers = _workers.get()
+    return 0 if workers is None else workers.number - 1
+
+
+@contextmanager
+def helped(help: Callable[[int], None], number: int, dismiss: Callable[[], None]) -> Iterator[None]:
+    """Context in which spare threads help this one with a loop.
+
+    Parameters
+    ----------
+    help : callable
+        What a helper does, given its number from 0. Some helpers may come late, or never.
+    number : int
+        How many are asked, at most :func:`spare_threads`.
+    dismiss : callable
+        Called when the context is left: it must make ``help`` end soon.
+    """
+    workers = _workers.get()
+    asked = [] if workers is None else [workers.pool.submit(help, k) for k in range(number)]
+    try:
+        yield
+    finally:
+        dismiss()
+        for helper in asked:
+            if not helper.cancel():
+                helper.result()
 
 
 def _until_given_up(pieces: Sequence[Piece]) -> Iterator[Piece]:

@@ -35,8 +35,9 @@ def test_largest_sum_is_of_absolute_values():
 def test_mirror_lower_leaves_the_rest(precision):
     B = random.normal(size=(6, 6)).astype(precision)
     mirrored = B.copy()
-    mirror_lower(mirrored, 2, 4)
-    mirror_lower(mirrored, 0, 2)
+    mirror_lower(mirrored, 2, 4, 0, 3)
+    mirror_lower(mirrored, 0, 4, 3, 6)
+    mirror_lower(mirrored, 0, 2, 0, 6)
     lower = np.tril(B[:4, :4])
     np.testing.assert_array_equal(mirrored[:4, :4], lower + np.tril(lower, -1).T)
     np.testing.assert_array_equal(mirrored[4:], B[4:])

@@ -1,9 +1,13 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import awkward, noisy
+from _sources import sources
 from bayes_svm._core import smo
+from bayes_svm._core.pair_records import Team
 
 
 def start(K, y, C):
@@ -12,7 +16,7 @@ def start(K, y, C):
 
 
 def moved_pairs(K, *arguments):
-    return smo.move_pairs(K, np.arange(len(K)), np.diagonal(K).copy(), *arguments)
+    return smo.move_pairs(K, np.arange(len(K)), np.diagonal(K).copy(), *arguments, Team.of(len(K), 0))
 
 
 def violation(beta, gradient, lower, upper):
@@ -120,7 +124,8 @@ def test_rows_may_stand_in_any_order_and_those_of_points_that_cannot_move_may_be
     moved_pairs(K, *expected, lower, upper, 1e-6, 10**6)
     place = np.full(len(y), -1)
     place[there] = np.arange(len(there))
-    smo.move_pairs(K[there], place, np.diagonal(K).copy(), beta, gradient, lower, upper, 1e-6, 10**6)
+    given = K[there], place, np.diagonal(K).copy(), beta, gradient, lower, upper
+    smo.move_pairs(*given, 1e-6, 10**6, Team.of(len(y), 0))
     np.testing.assert_array_equal((beta, gradient), expected)
     assert np.count_nonzero(beta) > 10
 
@@ -128,3 +133,53 @@ def test_rows_may_stand_in_any_order_and_those_of_points_that_cannot_move_may_be
 def test_where_nothing_can_move_nothing_does():
     K, beta = np.eye(2), np.zeros(2)
     assert moved_pairs(K, beta, np.array([-1.0, 1.0]), np.zeros(2), np.zeros(2), 1e-3, 10) == (0.0, 0)
+
+
+def moved_together(K, *arguments, help, there):
+    """What the moves give with some helpers, and how often the leader waited long for one."""
+    *given, tolerance, max_steps = K, np.arange(len(K)), np.diagonal(K).copy(), *arguments
+    team = Team.of(len(K), 3)
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(help, *given, team, k) for k in there]
+        try:
+            found = smo.move_pairs(*given, tolerance, max_steps, team)
+        finally:
+            team.dismiss()
+        for one in asked:
+            one.result()
+    return found, team
+
+
+@pytest.mark.parametrize("there", [[], [0], [2], [1, 2], [0, 1, 2]])
+@pytest.mark.parametrize("n", [4, 31, 40, 127, 300])
+@pytest.mark.parametrize("make", [noisy, awkward])
+def test_helpers_change_no_bit(make, n, there):
+    X, y = make(n=n)
+    K = rbf_kernel(X)
+    alone, helped = ([part.copy() for part in start(K, y, 10.0)] for _ in range(2))
+    expected = moved_pairs(K, *alone, 1e-6, 5000)
+    found, team = moved_together(K, *helped, 1e-6, 5000, help=smo.help_move, there=there)
+    assert found == expected
+    assert team.counts[0] > found[1]
+    for one, other in zip(helped, alone, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_helper_that_is_too_slow_is_asked_no_more():
+    X, y = noisy(n=200)
+    K = rbf_kernel(X)
+    alone, helped = ([part.copy() for part in start(K, y, 100.0)] for _ in range(2))
+    expected = moved_pairs(K, *alone, 1e-9, 5000)
+    slow = sources().smo.help_move  # not compiled
+    found, team = moved_together(K, *helped, 1e-9, 5000, help=slow, there=[1])
+    assert found == expected
+    assert found[1] > 1000
+    assert team.lines[1, 8] < team.counts[0]
+    np.testing.assert_array_equal(helped[0], alone[0])
+
+
+def test_a_helper_that_there_is_no_line_for_is_an_error():
+    K = np.eye(4)
+    for number in (-1, 1):
+        with pytest.raises(ValueError, match="number must be from 0 to 0"):
+            smo.help_move(K, np.arange(4), np.ones(4), *np.zeros((4, 4)), Team.of(4, 1), number)
