@@ -20,6 +20,7 @@ CALLED = {
         "largest_sum",
         "minus_distances",
         "mirror_lower",
+        "transpose",
         "smallest_of_rows",
         "sum_of_rows",
         "add_sparse_product",

@@ -34,6 +34,7 @@ cdef double _add_absolute(
 cdef void _mirror(
     real** matrix, Py_ssize_t top, Py_ssize_t bottom, Py_ssize_t left, Py_ssize_t right
 ) noexcept nogil
+cdef void _transpose(double** matrix, Py_ssize_t n, Py_ssize_t m, double** out) noexcept nogil
 cdef void _minus_distances(
     double** inner, double factor, double* left, double* right, Py_ssize_t n, Py_ssize_t m
 ) noexcept nogil

@@ -120,6 +120,25 @@ def mirror_lower(matrix, top, bottom, left, right):
             _mirror(values, first, last, start, stop)
 
 
+def _transpose(matrix, n, m, out):
+    """The loop of :func:`transpose`, in the same blocks."""
+    for first in range(0, n, 64):
+        for start in range(0, m, 8):
+            for j in range(start, min(start + 8, m)):
+                target = out[j]
+                for i in range(first, min(first + 64, n)):
+                    target[i] = matrix[i][j]
+
+
+def transpose(matrix, out):
+    """``out[:] = matrix.T``, which NumPy writes one column at a time, each entry to another page."""
+    n, m = length(matrix, "matrix", 0), length(matrix, "matrix", 1)
+    keep = []
+    source, target = rows(matrix, "matrix", n, m, READ, keep), rows(out, "out", m, n, WRITE, keep)
+    with cython.nogil:
+        _transpose(source, n, m, target)
+
+
 def _minus_distances(inner, factor, left, right, n, m):
     """The loop of :func:`minus_distances`."""
     for a in range(n):

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from bayes_svm._core.matrix import mirror_lower
+from bayes_svm._core.matrix import mirror_lower, transpose
 from bayes_svm._core.records import DEPENDENT
 from bayes_svm.kernels.gram import KernelMatrix
-from bayes_svm.utils.interrupts import slices
 from bayes_svm.utils.parallel import in_threads
 from bayes_svm.utils.triangular import cholesky, half_solved, inverse_of_factored, solve_with_factor
 from bayes_svm.utils.types import Array, Indices, Mask
@@ -217,17 +216,15 @@ class Tableau:
             values -= half[:, strip].T @ half[:, beyond]
             values += lack[strip, None] * (lack[beyond] / system.total)
             within[strip, beyond] = values
-            # The system clears the memory of every row that is written to for the first time.
-            for low, high in slices(n_other - first, 8 * size):
-                within[first + low : first + high, strip] = values[:, low:high].T
+            transpose(values, within[beyond, strip])
 
         # Strips of one triangle, mirrored to the other: no second array of this size is made.
         in_threads(fill, range(0, n_other, width), SECONDS * n_free * n_other**2)
         gain = half_solved(system.factor, half, transposed=True)
         gain += (system.ones / system.total)[:, None] * lack
         W[free, rest] = gain
-        for low, high in slices(n_other, 8 * n_free):
-            np.negative(gain[:, low:high].T, out=W[n_free + low : n_free + high, free])
+        transpose(gain, W[rest, free])
+        W[rest, free] *= -1.0
         W[size, rest] = -lack / system.total
         W[rest, size] = lack / system.total
         return cls(rows=np.concatenate([system.free, others]), n_free=n_free, W=W)
@@ -258,15 +255,16 @@ class Tableau:
             new = self.columns_of(system, of_free[:, some], to_others[some], between)
             last = old + first + len(new)
             W[old + first : last] = new
-            W[:n_free, old + first : last], W[-1, old + first : last] = -new[:, :n_free].T, -new[:, -1]
-            W[n_free:old, old + first : last] = new[:, n_free:old].T
+            transpose(new[:, :old], W[:old, old + first : last])
+            W[:n_free, old + first : last] *= -1.0
+            W[-1, old + first : last] = -new[:, -1]
 
         def keep(first: int) -> None:
             some = slice(first, min(first + STRIP, old))
             W[some, :old], W[some, -1] = self.W[some, :old], self.W[some, -1]
 
-        in_threads(add, range(0, n_new, ADDED), SECONDS * n_free * n_new * len(rows))
         in_threads(keep, range(0, old, STRIP), ROOM * W.nbytes)
+        in_threads(add, range(0, n_new, ADDED), SECONDS * n_free * n_new * len(rows))
         W[-1, :old], W[-1, -1] = self.W[-1, :old], self.W[-1, -1]
         return Tableau(rows, n_free, W)
 

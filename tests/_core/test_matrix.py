@@ -9,6 +9,7 @@ from bayes_svm._core.matrix import (
     mirror_lower,
     smallest_of_rows,
     sum_of_rows,
+    transpose,
 )
 
 random = np.random.default_rng(0)
@@ -42,6 +43,15 @@ def test_mirror_lower_leaves_the_rest(precision):
     np.testing.assert_array_equal(mirrored[:4, :4], lower + np.tril(lower, -1).T)
     np.testing.assert_array_equal(mirrored[4:], B[4:])
     np.testing.assert_array_equal(mirrored[:4, 4:], B[:4, 4:])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (5, 130), (130, 5), (64, 8), (65, 9)])
+def test_transpose_writes_to_what_it_is_given_alone(shape):
+    values, out = random.normal(size=shape), np.full((shape[1] + 2, shape[0] + 2), 7.0)
+    transpose(values, out[1:-1, 1:-1])
+    expected = np.full_like(out, 7.0)
+    expected[1:-1, 1:-1] = values.T
+    np.testing.assert_array_equal(out, expected)
 
 
 def test_minus_distances_are_never_positive_and_symmetric_to_the_last_bit():
