@@ -29,7 +29,7 @@ cdef struct Team:
     double* can_fall
     int64_t* task
     double* size
-    int64_t* counts
+    int64_t* number
     int64_t** lines
     double** found
     Py_ssize_t n_helpers

@@ -73,8 +73,8 @@ class Team(NamedTuple):
         What is to be done, and the points that it is about.
     size : array of shape (1,)
         The number that it is about.
-    counts : array of int of shape (2,)
-        Number of the task, and how often the leader has looked in vain after a long wait for a helper.
+    number : array of int of shape (1,)
+        The number of the task.
     lines : array of int of shape (n_helpers, 16)
         The line of each helper.
     found : array of shape (n_helpers, 16)
@@ -85,7 +85,7 @@ class Team(NamedTuple):
     can_fall: Array
     task: Numbers
     size: Array
-    counts: Numbers
+    number: Numbers
     lines: Numbers
     found: Array
 
@@ -97,8 +97,8 @@ class Team(NamedTuple):
             can_fall=np.empty(n),
             task=np.zeros(3, dtype=np.int64),
             size=np.zeros(1),
-            counts=np.zeros(2, dtype=np.int64),
-            lines=np.array([[0] * 8 + [-1] * 8], dtype=np.int64).repeat(n_helpers, axis=0),
+            number=np.zeros(1, dtype=np.int64),
+            lines=np.array([[0] * 8 + [-1] + [0] * 7], dtype=np.int64).repeat(n_helpers, axis=0),
             found=np.zeros((n_helpers, 16)),
         )
 

@@ -237,7 +237,7 @@ def _team(team, keep):
         cython.NULL,
         numbers(team.task, "team.task", 3, WRITE, keep),
         doubles(team.size, "team.size", 1, WRITE, keep),
-        numbers(team.counts, "team.counts", 2, WRITE, keep),
+        numbers(team.number, "team.number", 1, WRITE, keep),
         number_rows(team.lines, "team.lines", n_helpers, 16, WRITE, keep),
         rows_of(team.found, "team.found", n_helpers, 16, WRITE, keep),
         n_helpers,

@@ -5,10 +5,11 @@ from bayes_svm._core.pair_records cimport Team
 # The same values as in team.py.
 cdef enum:
     ASKED = 0
+    FIRST = 1
     DONE = 8
     FOUND = 9
     LOOKS = 1000
-    LATE = 50000
+    SHARE = 4
 
 cdef extern from *:
     """

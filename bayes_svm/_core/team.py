@@ -2,8 +2,9 @@
 
 The thread that leads describes a task and writes its number to the line of each helper. A helper does its
 part and writes the number back. Each looks at its line again and again, which takes a fraction of a
-microsecond where a lock takes several. The leader does the parts of those that have not come, or that have
-kept it waiting too often: what is found does not depend on who does what.
+microsecond where a lock takes several. A helper that has not come is not asked, nor for a while one that has
+kept the leader waiting because the system gave its CPU to another thread: the leader does its part. What is
+found does not depend on who does what.
 """
 
 import cython
@@ -11,15 +12,14 @@ import cython
 if not cython.compiled:
     from time import sleep
 
-    # Entries of a helper's line. The leader and the helper each have a line of the CPU's cache for theirs.
-    ASKED, DONE, FOUND = 0, 8, 9
+    # Entries of a helper's line: the task that is asked for, and the first one that may be; the task that is
+    # done, and what was found. The leader and the helper each have a line of the CPU's cache for theirs.
+    ASKED, FIRST, DONE, FOUND = 0, 1, 8, 9
     # The number of a task by which the helpers go.
     END = -1
-    # So often a thread looks before it lets others have the CPU.
-    LOOKS = 1000
-    # So often the leader may look after that before it does without a helper, and once more for each task: it
-    # looks for a few hundredths of a second, and later for a sixth of the time.
-    LATE = 50_000
+    # So often a thread looks before it lets others have the CPU. Where the leader has waited as long, the
+    # helper is passed over for one task in so many looks, so that waiting takes a small share of the time.
+    LOOKS, SHARE = 1000, 4
 
     def load(line, k):
         """An entry of a line, before whatever is read after it."""
@@ -56,16 +56,16 @@ def next_task(line, last):
 
 def ask(team):
     """Ask the helpers that are there to do their parts of the task."""
-    team.counts[0] += 1
+    team.number[0] += 1
     for h in range(team.n_helpers):
         line = team.lines[h]
-        if load(line, DONE) >= 0 and load(line, ASKED) != END:
-            store(line, ASKED, team.counts[0])
+        if load(line, DONE) >= 0 and line[FIRST] <= team.number[0]:
+            store(line, ASKED, team.number[0])
 
 
 def has_done(team, h):
     """Wait for a helper that was asked to do its part; false for one that was not."""
-    line, number = team.lines[h], team.counts[0]
+    line, number = team.lines[h], team.number[0]
     if load(line, ASKED) != number:
         return False
     looks: cython.Py_ssize_t = 0
@@ -75,8 +75,6 @@ def has_done(team, h):
             breathe()
         else:
             give_way()
-    if looks > LOOKS:
-        team.counts[1] += looks - LOOKS
-        if team.counts[1] > LATE + number:
-            store(line, ASKED, END)
+    if looks >= LOOKS:
+        line[FIRST] = number + looks // SHARE
     return True

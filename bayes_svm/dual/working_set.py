@@ -28,7 +28,7 @@ NEAR = 0.05
 # At most so many of them are moved at a time: those nearest to it.
 MOST = 4000
 # A thread that helps has at least so many points; with fewer it would mostly wait.
-LEAST = 1000
+LEAST = 1250
 
 
 def lower_violation(
