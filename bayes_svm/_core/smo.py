@@ -285,8 +285,9 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
     steps: cython.Py_ssize_t = 0
     upto: cython.Py_ssize_t
     first: cython.Py_ssize_t
-    first, high = steepest(at, 0, at.n)
-    second, low = _pair_together(at, all_of_us, first, high)
+    with cython.nogil:
+        first, high = steepest(at, 0, at.n)
+        second, low = _pair_together(at, all_of_us, first, high)
     for _, upto in slices(limit, OPERATIONS * at.n):
         with cython.nogil:
             while second >= 0 and high - low > enough and steps < upto:
