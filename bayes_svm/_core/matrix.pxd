@@ -31,10 +31,8 @@ cdef void _gather(
 cdef double _add_absolute(
     double** matrix, int64_t* chosen, Py_ssize_t n, double* weights, Py_ssize_t m, double* sums
 ) noexcept nogil
-cdef void _mirror(
-    real** matrix, Py_ssize_t top, Py_ssize_t bottom, Py_ssize_t left, Py_ssize_t right
-) noexcept nogil
-cdef void _transpose(double** matrix, Py_ssize_t n, Py_ssize_t m, double** out) noexcept nogil
+cdef void _mirror(real** matrix, Py_ssize_t n) noexcept nogil
+cdef void _transpose(real** matrix, Py_ssize_t n, Py_ssize_t m, real** out) noexcept nogil
 cdef void _minus_distances(
     double** inner, double factor, double* left, double* right, Py_ssize_t n, Py_ssize_t m
 ) noexcept nogil

@@ -89,35 +89,28 @@ def largest_sum(matrix, chosen, weights):
     return largest
 
 
-def _mirror(matrix, top, bottom, left, right):
+def _mirror(matrix, n):
     """The loop of :func:`mirror_lower`, in blocks of 64 rows and 8 columns, which stay in the cache."""
-    for first in range(top, bottom, 64):
-        last = min(first + 64, bottom)
-        for start in range(left, min(right, last), 8):
-            for j in range(start, min(start + 8, right)):
+    for first in range(0, n, 64):
+        last = min(first + 64, n)
+        for start in range(0, last, 8):
+            for j in range(start, min(start + 8, n)):
                 target = matrix[j]
                 for i in range(max(first, j + 1), last):
                     target[i] = matrix[i][j]
 
 
-def mirror_lower(matrix, top, bottom, left, right):
-    """Copy what some rows and columns have below the diagonal to the other side of it."""
-    height, width = length(matrix, "matrix", 0), length(matrix, "matrix", 1)
-    size, keep = min(height, width), []
-    first: cython.Py_ssize_t = top
-    last: cython.Py_ssize_t = bottom
-    start: cython.Py_ssize_t = left
-    stop: cython.Py_ssize_t = right
-    if not (0 <= first <= last <= size and 0 <= start <= stop <= size):
-        raise ValueError(f"rows {top} to {bottom} and columns {left} to {right} must be from 0 to {size}")
+def mirror_lower(matrix):
+    """Copy the lower triangle of a square matrix to its upper triangle."""
+    n, keep = length(matrix, "matrix", 0), []
     if is_single(matrix):
-        values_f = single_rows(matrix, "matrix", height, width, WRITE, keep)
+        values_f = single_rows(matrix, "matrix", n, n, WRITE, keep)
         with cython.nogil:
-            _mirror(values_f, first, last, start, stop)
+            _mirror(values_f, n)
     else:
-        values = rows(matrix, "matrix", height, width, WRITE, keep)
+        values = rows(matrix, "matrix", n, n, WRITE, keep)
         with cython.nogil:
-            _mirror(values, first, last, start, stop)
+            _mirror(values, n)
 
 
 def _transpose(matrix, n, m, out):
@@ -134,9 +127,17 @@ def transpose(matrix, out):
     """``out[:] = matrix.T``, which NumPy writes one column at a time, each entry to another page."""
     n, m = length(matrix, "matrix", 0), length(matrix, "matrix", 1)
     keep = []
-    source, target = rows(matrix, "matrix", n, m, READ, keep), rows(out, "out", m, n, WRITE, keep)
-    with cython.nogil:
-        _transpose(source, n, m, target)
+    if is_single(matrix):
+        source_f, target_f = (
+            single_rows(matrix, "matrix", n, m, READ, keep),
+            single_rows(out, "out", m, n, WRITE, keep),
+        )
+        with cython.nogil:
+            _transpose(source_f, n, m, target_f)
+    else:
+        source, target = rows(matrix, "matrix", n, m, READ, keep), rows(out, "out", m, n, WRITE, keep)
+        with cython.nogil:
+            _transpose(source, n, m, target)
 
 
 def _minus_distances(inner, factor, left, right, n, m):

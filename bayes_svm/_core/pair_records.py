@@ -107,10 +107,6 @@ class Team(NamedTuple):
         """Number of helpers."""
         return len(self.lines)
 
-    def dismiss(self) -> None:
-        """Tell all helpers to go."""
-        self.lines[:, 0] = -1
-
 
 class Whole(NamedTuple):
     """The solved whole problem, read-only. Its coefficients are within their bounds.

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from bayes_svm._core.arrays cimport READ, WRITE, doubles, length, number_rows, numbers, placed_rows
 from bayes_svm._core.arrays cimport rows as rows_of
 from bayes_svm._core.pair_records cimport FLAT, Iterate, Team
-from bayes_svm._core.team cimport DONE, END, FOUND, ask, come, has_done, next_task, store
+from bayes_svm._core.team cimport DONE, END, FOUND, ask, come, dismiss, has_done, next_task, store
 
 # The same values as in smo.py.
 cdef enum:

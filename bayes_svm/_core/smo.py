@@ -7,7 +7,7 @@ The working set is that of Fan, Chen and Lin (JMLR 2005), as in LIBSVM.
 
 import cython
 
-from bayes_svm.utils.interrupts import slices
+from bayes_svm.utils.interrupts import pause, slices
 
 if not cython.compiled:
     from math import inf
@@ -15,7 +15,7 @@ if not cython.compiled:
     from bayes_svm._core.arrays import READ, WRITE, doubles, length, number_rows, numbers, placed_rows
     from bayes_svm._core.arrays import rows as rows_of
     from bayes_svm._core.pair_records import FLAT, Iterate, Team
-    from bayes_svm._core.team import DONE, END, FOUND, ask, come, has_done, next_task, store
+    from bayes_svm._core.team import DONE, END, FOUND, ask, come, dismiss, has_done, next_task, store
 
     # So many maxima are computed at a time.
     LANES = 32
@@ -262,7 +262,7 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
     max_steps : int
         Limit on the number of moves.
     team : Team
-        Memory for the threads that help, in :func:`help_move`. They stay until they are dismissed.
+        Memory for the threads that help, in :func:`help_move`. In the end they are dismissed.
 
     Returns
     -------
@@ -285,24 +285,29 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
     steps: cython.Py_ssize_t = 0
     upto: cython.Py_ssize_t
     first: cython.Py_ssize_t
-    with cython.nogil:
-        first, high = steepest(at, 0, at.n)
-        second, low = _pair_together(at, all_of_us, first, high)
-    for _, upto in slices(limit, OPERATIONS * at.n):
+    try:
         with cython.nogil:
-            while second >= 0 and high - low > enough and steps < upto:
-                _gain_of_G, amount = exchange(at, first, second)
-                steps += 1
-                first, high, _least = _together(at, all_of_us, MOVE, first, second, amount)
-                second, low = _pair_together(at, all_of_us, first, high)
-        if steps < upto:
-            break
+            first, high = steepest(at, 0, at.n)
+            second, low = _pair_together(at, all_of_us, first, high)
+        for _, upto in slices(limit, OPERATIONS * at.n):
+            with cython.nogil:
+                while second >= 0 and high - low > enough and steps < upto:
+                    _gain_of_G, amount = exchange(at, first, second)
+                    steps += 1
+                    first, high, _least = _together(at, all_of_us, MOVE, first, second, amount)
+                    second, low = _pair_together(at, all_of_us, first, high)
+            if steps < upto:
+                break
+    finally:
+        dismiss(all_of_us)
     violation = high - low if second >= 0 else 0.0
     return violation, steps
 
 
 def help_move(rows, place, diagonal, beta, gradient, lower, upper, team, number):
     """Help :func:`move_pairs`, which has the same arguments, in another thread until dismissed.
+
+    While no task comes, it ends as soon as its run is given up.
 
     Parameters
     ----------
@@ -317,12 +322,20 @@ def help_move(rows, place, diagonal, beta, gradient, lower, upper, team, number)
     h: cython.Py_ssize_t = number
     if not 0 <= h < all_of_us.n_helpers:
         raise ValueError(f"number must be from 0 to {all_of_us.n_helpers - 1}, not {number}")
+    line, found = all_of_us.lines[h], all_of_us.found[h]
+    last: cython.longlong = 0
     with cython.nogil:
-        line, found = all_of_us.lines[h], all_of_us.found[h]
         come(line)
-        task = next_task(line, 0)
-        while task != END:
-            point, value, low = _part(at, all_of_us, h + 1)
-            line[FOUND], found[0], found[1] = point, value, low
-            store(line, DONE, task)
-            task = next_task(line, task)
+        task = next_task(line, last)
+    while task != END:
+        if task == last:
+            pause()
+        with cython.nogil:
+            while task != last and task != END:
+                point, value, low = _part(at, all_of_us, h + 1)
+                line[FOUND], found[0], found[1] = point, value, low
+                store(line, DONE, task)
+                last = task
+                task = next_task(line, last)
+            if task == last:
+                task = next_task(line, last)

@@ -20,6 +20,12 @@ if not cython.compiled:
     # So often a thread looks before it lets others have the CPU. Where the leader has waited as long, the
     # helper is passed over for one task in so many looks, so that waiting takes a small share of the time.
     LOOKS, SHARE = 1000, 4
+    # So often a helper looks before it asks Python whether it is still wanted: some hundredths of a second.
+    PATIENCE = 100_000
+
+    def is_lock_free():
+        """Whether the CPU reads and writes an entry at once. Where it does not, nobody helps."""
+        return True
 
     def load(line, k):
         """An entry of a line, before whatever is read after it."""
@@ -39,13 +45,14 @@ if not cython.compiled:
 
 def come(line):
     """Say that a helper is there."""
-    store(line, DONE, 0)
+    if is_lock_free():
+        store(line, DONE, 0)
 
 
 def next_task(line, last):
-    """Wait for a task other than the last one, and return its number."""
+    """Wait for a task other than the last one, and return its number; that of the last if none comes."""
     looks: cython.Py_ssize_t = 0
-    while load(line, ASKED) == last:
+    while load(line, ASKED) == last and looks < PATIENCE:
         looks += 1
         if looks < LOOKS:
             breathe()
@@ -78,3 +85,9 @@ def has_done(team, h):
     if looks >= LOOKS:
         line[FIRST] = number + looks // SHARE
     return True
+
+
+def dismiss(team):
+    """Tell the helpers to go."""
+    for h in range(team.n_helpers):
+        store(team.lines[h], ASKED, END)

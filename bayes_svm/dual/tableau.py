@@ -199,7 +199,7 @@ class Tableau:
         W = np.empty((size + 1, size + 1))
         free, rest = slice(0, n_free), slice(n_free, size)
         inverse_of_factored(system.factor, W[free, free])
-        mirror_lower(W, 0, n_free, 0, n_free)
+        mirror_lower(W[free, free])
         W[free, free] -= system.ones[:, None] * (system.ones / system.total)
         W[size, free] = W[free, size] = system.ones / system.total
         W[size, size] = system.shift - 1.0 / system.total

@@ -9,7 +9,7 @@ import numpy as np
 from bayes_svm._core.pair_records import Team
 from bayes_svm._core.smo import help_move, move_pairs
 from bayes_svm.dual.problem import DualProblem
-from bayes_svm.utils.parallel import helped, spare_threads
+from bayes_svm.utils.parallel import ask_for_help, spare_threads
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["lower_violation"]
@@ -110,8 +110,8 @@ def _moved_together(
     def help_them(which: int) -> None:
         help_move(*given, team, which)
 
-    with helped(help_them, team.n_helpers, team.dismiss):
-        return move_pairs(*given, tolerance, max_steps, team)
+    ask_for_help(help_them, team.n_helpers)
+    return move_pairs(*given, tolerance, max_steps, team)
 
 
 def _moved_near(

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.linalg import blas
 from sklearn.metrics import pairwise
 
-from bayes_svm._core.matrix import minus_distances, mirror_lower
+from bayes_svm._core.matrix import minus_distances, mirror_lower, transpose
 from bayes_svm.kernels.arrays import TILE, largest_entry, squared_lengths
 from bayes_svm.utils.parallel import in_threads
 from bayes_svm.utils.types import Array, Indices
@@ -184,7 +184,10 @@ class FeatureFormula(NamedFormula):
                 with np.errstate(over="ignore", invalid="ignore"):
                     gram[rows, columns] = self._tile(left, right, lengths[rows], lengths[columns])
                 # As long as the tile is in the CPU's cache.
-                mirror_lower(gram, rows.start, rows.stop, columns.start, columns.stop)
+                if first == start:
+                    mirror_lower(gram[rows, rows])
+                else:
+                    transpose(gram[rows, columns], gram[columns, rows])
 
         # The longest first, so that no thread is left with one of them at the end.
         in_threads(fill, range(0, size, TILE)[::-1], SECONDS * size**2 / 2)

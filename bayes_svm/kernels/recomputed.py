@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_svm._core.matrix import mirror_lower
+from bayes_svm._core.matrix import mirror_lower, transpose
 from bayes_svm.kernels.functions import SECONDS
 from bayes_svm.kernels.gram import KernelMatrix, Real
 from bayes_svm.kernels.kernel import Kernel
@@ -63,14 +63,20 @@ class Recomputed(KernelMatrix):
 
         def fill(start: int) -> None:
             own = rows[start : start + height]
-            others = columns[: start + height] if half else columns
+            strip = out[start : start + len(own)]
             with np.errstate(over="ignore"):
-                for some, these, tile in self._kernel.tiles(self._features, own, others):
-                    out[start : start + height][some, these] = tile
+                for some, these, tile in self._kernel.tiles(
+                    self._features, own, columns[:start] if half else columns
+                ):
+                    strip[some, these] = tile
                     if half:
                         # As long as the tile is in the CPU's cache.
-                        rows_of_tile = start + some.start, start + some.stop
-                        mirror_lower(out, *rows_of_tile, these.start, these.stop)
+                        transpose(strip[some, these], out[these, start : start + len(own)][:, some])
+                if half:
+                    square = strip[:, start : start + len(own)]
+                    for some, these, tile in self._kernel.tiles(self._features, own, own):
+                        square[some, these] = tile
+                    mirror_lower(square)
 
         in_threads(fill, range(0, len(rows), height)[::-1], SECONDS * out.size)
         return out

@@ -196,7 +196,7 @@ class Paths:
 
 
 def _batches(cases: Indices, most: int) -> list[Indices]:
-    """The cases in an even number of batches of the same length, or in one."""
+    """The cases in batches of the same length, mostly an even number of them."""
     number = 1 if len(cases) <= most else 2 * -(-len(cases) // (2 * most))
     length = -(-len(cases) // number)
     return [cases[start : start + length] for start in range(0, len(cases), length)]

@@ -21,7 +21,7 @@ from bayes_svm.utils.threads import one_blas_thread
 
 __all__ = [
     "ahead_in_threads",
-    "helped",
+    "ask_for_help",
     "in_threads",
     "run_all",
     "run_each",
@@ -118,28 +118,22 @@ def spare_threads() -> int:
     return 0 if workers is None else workers.number - 1
 
 
-@contextmanager
-def helped(help: Callable[[int], None], number: int, dismiss: Callable[[], None]) -> Iterator[None]:
-    """Context in which spare threads help this one with a loop.
+def ask_for_help(help: Callable[[int], None], number: int) -> None:
+    """Have spare threads help this one with a loop.
 
     Parameters
     ----------
     help : callable
-        What a helper does, given its number from 0. Some helpers may come late, or never.
+        What a helper does, given its number from 0. Some may come late, or never: the loop must not need
+        them. It must end with the loop, and while it waits it must hear
+        :func:`~bayes_svm.utils.interrupts.pause`, which ends it where the loop is never reached.
     number : int
         How many are asked, at most :func:`spare_threads`.
-    dismiss : callable
-        Called when the context is left: it must make ``help`` end soon.
     """
     workers = _workers.get()
-    asked = [] if workers is None else [workers.pool.submit(help, k) for k in range(number)]
-    try:
-        yield
-    finally:
-        dismiss()
-        for helper in asked:
-            if not helper.cancel():
-                helper.result()
+    if workers is not None:
+        for which in range(number):
+            workers.pool.submit(unless, workers.given_up, help, (which,), {})
 
 
 def _until_given_up(pieces: Sequence[Piece]) -> Iterator[Piece]:

@@ -134,7 +134,7 @@ def _half_solved(factor: Array, right: Array, transposed: bool) -> Array:
 
 
 def _together(factor: Array, right: Array) -> list[slice]:
-    """Right-hand sides that are solved for together: an even number of equal parts, or all at once."""
+    """Right-hand sides that are solved for together: all, or equal parts, mostly an even number of them."""
     number = 1 if right.ndim == 1 else right.shape[1]
     most = max(1, min(TOGETHER, OPERATIONS // max(1, len(factor)) ** 2))
     return _strips(number, most if 2 * number <= most else -(-number // (2 * -(-number // (2 * most)))))

@@ -1,3 +1,4 @@
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +10,11 @@ from _data import awkward, noisy
 from _sources import sources
 from bayes_svm._core import smo
 from bayes_svm._core.pair_records import Team
+from bayes_svm.dual import working_set
+from bayes_svm.utils.parallel import ask_for_help, spare_threads, working_threads
+
+# Where the line of a helper says which task it has done; -1 until it comes.
+DONE = 8
 
 
 def start(K, y, C):
@@ -137,17 +143,17 @@ def test_where_nothing_can_move_nothing_does():
 
 
 def moved_together(K, *arguments, help, there):
-    """What the moves give with some helpers, and the memory of the team."""
+    """What the moves give with some helpers, who come before the first task, and the memory of the team."""
     *given, tolerance, max_steps = K, np.arange(len(K)), np.diagonal(K).copy(), *arguments
     team = Team.of(len(K), 3)
     with ThreadPoolExecutor(3) as pool:
         asked = [pool.submit(help, *given, team, k) for k in there]
-        try:
-            found = smo.move_pairs(*given, tolerance, max_steps, team)
-        finally:
-            team.dismiss()
-        for one in asked:
-            one.result()
+        while (team.lines[there, DONE] < 0).any():
+            time.sleep(0.001)
+        found = smo.move_pairs(*given, tolerance, max_steps, team)
+    for one in asked:
+        one.result()
+    assert (team.lines[there, DONE] > 0).all()
     return found, team
 
 
@@ -159,9 +165,8 @@ def test_helpers_change_no_bit(make, n, there):
     K = rbf_kernel(X)
     alone, helped = ([part.copy() for part in start(K, y, 10.0)] for _ in range(2))
     expected = moved_pairs(K, *alone, 1e-6, 5000)
-    found, team = moved_together(K, *helped, 1e-6, 5000, help=smo.help_move, there=there)
+    found, _ = moved_together(K, *helped, 1e-6, 5000, help=smo.help_move, there=there)
     assert found == expected
-    assert team.number[0] > found[1]
     for one, other in zip(helped, alone, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -200,8 +205,41 @@ def test_a_helper_that_the_leader_waits_for_is_passed_over():
         at.ask(team)
         pool.submit(answer)
         assert at.has_done(team, 0)
-    team.dismiss()
+    at.dismiss(team)
     assert at.next_task(line, team.number[0]) == at.END
+
+
+def test_a_helper_of_a_run_that_is_given_up_ends():
+    K, team = np.eye(4), Team.of(4, 1)
+    given = K, np.arange(4), np.ones(4), *np.zeros((4, 4)), team
+
+    def give_up():
+        with working_threads(2):
+            ask_for_help(lambda which: smo.help_move(*given, which), 1)
+            while team.lines[0, DONE] < 0:
+                time.sleep(0.001)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        give_up()
+    deadline = time.monotonic() + 60.0
+    while any(thread.name.startswith("bayes_svm") for thread in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_threads_that_help_are_those_of_the_context(n_jobs, monkeypatch):
+    monkeypatch.setattr(working_set, "LEAST", 20)
+    X, y = noisy(n=90)
+    K = rbf_kernel(X)
+    alone, helped = ([part.copy() for part in start(K, y, 10.0)] for _ in range(2))
+    expected = moved_pairs(K, *alone, 1e-6, 5000)
+    with working_threads(n_jobs):
+        assert spare_threads() == n_jobs - 1
+        found = working_set._moved_together(K, np.diagonal(K).copy(), *helped, 1e-6, 5000)
+    assert found == expected
+    np.testing.assert_array_equal(helped[0], alone[0])
 
 
 def test_a_helper_that_there_is_no_line_for_is_an_error():
