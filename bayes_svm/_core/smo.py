@@ -272,20 +272,20 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
         The moves that were made.
     """
     keep = []
-    at = _iterate(rows, place, diagonal, beta, gradient, lower, upper, team, keep)
     all_of_us = _team(team, keep)
-    for i in range(at.n):
-        mark(at, i)
-    where = numbers(place, "place", at.n, READ, keep)
-    for i in range(at.n):
-        if where[i] < 0 and not (at.beta[i] == at.lower[i] and at.beta[i] == at.upper[i]):
-            raise ValueError(f"point {i} can move, and place has no row for it")
-    enough: cython.double = tolerance
-    limit: cython.Py_ssize_t = max_steps
-    steps: cython.Py_ssize_t = 0
-    upto: cython.Py_ssize_t
-    first: cython.Py_ssize_t
     try:
+        at = _iterate(rows, place, diagonal, beta, gradient, lower, upper, team, keep)
+        for i in range(at.n):
+            mark(at, i)
+        where = numbers(place, "place", at.n, READ, keep)
+        for i in range(at.n):
+            if where[i] < 0 and not (at.beta[i] == at.lower[i] and at.beta[i] == at.upper[i]):
+                raise ValueError(f"point {i} can move, and place has no row for it")
+        enough: cython.double = tolerance
+        limit: cython.Py_ssize_t = max_steps
+        steps: cython.Py_ssize_t = 0
+        upto: cython.Py_ssize_t
+        first: cython.Py_ssize_t
         with cython.nogil:
             first, high = steepest(at, 0, at.n)
             second, low = _pair_together(at, all_of_us, first, high)
@@ -324,18 +324,16 @@ def help_move(rows, place, diagonal, beta, gradient, lower, upper, team, number)
         raise ValueError(f"number must be from 0 to {all_of_us.n_helpers - 1}, not {number}")
     line, found = all_of_us.lines[h], all_of_us.found[h]
     last: cython.longlong = 0
-    with cython.nogil:
-        come(line)
-        task = next_task(line, last)
-    while task != END:
-        if task == last:
-            pause()
+    come(line)
+    while True:
         with cython.nogil:
+            task = next_task(line, last)
             while task != last and task != END:
                 point, value, low = _part(at, all_of_us, h + 1)
                 line[FOUND], found[0], found[1] = point, value, low
                 store(line, DONE, task)
                 last = task
                 task = next_task(line, last)
-            if task == last:
-                task = next_task(line, last)
+        if task == END:
+            break
+        pause()

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Event
+from threading import Event, Thread, current_thread
+from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -35,6 +36,8 @@ Result = TypeVar("Result")
 
 # How often a cluster may lose the data it was sent: as often as dask lets a task lose its worker.
 LOSSES = 3
+# After an error, threads are waited for so many seconds.
+SOON = 1.0
 # Below this many seconds of work, threads cost more than they save.
 WORTH = 0.001
 
@@ -67,18 +70,26 @@ def working_threads(n_jobs: int | None) -> Iterator[None]:
     if number == 1:
         yield
         return
-    with ThreadPoolExecutor(number, "bayes_svm") as pool:
-        workers = _Workers(pool, number, Event())
-        token = _workers.set(workers)
-        try:
-            yield
-        except BaseException:
-            # What has not begun is not begun, and what has begun ends soon.
-            workers.given_up.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-        finally:
-            _workers.reset(token)
+    threads: list[Thread] = []
+    pool = ThreadPoolExecutor(number, "bayes_svm", lambda: threads.append(current_thread()))
+    workers = _Workers(pool, number, Event())
+    token = _workers.set(workers)
+    try:
+        yield
+    except BaseException:
+        # What has not begun is not begun, and what has begun ends soon. It is not waited for longer: after
+        # Ctrl-C in the midst of Python's own pool, a thread may be stuck there.
+        workers.given_up.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        deadline = monotonic() + SOON
+        for thread in threads:
+            thread.join(max(0.0, deadline - monotonic()))
+        raise
+    finally:
+        _workers.reset(token)
+    # A helper that was not dismissed ends by this.
+    workers.given_up.set()
+    pool.shutdown()
 
 
 def in_threads(

@@ -209,23 +209,45 @@ def test_a_helper_that_the_leader_waits_for_is_passed_over():
     assert at.next_task(line, team.number[0]) == at.END
 
 
-def test_a_helper_of_a_run_that_is_given_up_ends():
-    K, team = np.eye(4), Team.of(4, 1)
-    given = K, np.arange(4), np.ones(4), *np.zeros((4, 4)), team
-
-    def give_up():
-        with working_threads(2):
-            ask_for_help(lambda which: smo.help_move(*given, which), 1)
-            while team.lines[0, DONE] < 0:
-                time.sleep(0.001)
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        give_up()
+def none_is_left():
+    """Wait until the threads of all contexts have ended."""
     deadline = time.monotonic() + 60.0
     while any(thread.name.startswith("bayes_svm") for thread in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, None])
+def test_a_helper_that_is_never_dismissed_ends_with_its_context(error):
+    K, team = np.eye(4), Team.of(4, 1)
+    given = K, np.arange(4), np.ones(4), *np.zeros((4, 4)), team
+
+    def leave():
+        with working_threads(2):
+            ask_for_help(lambda which: smo.help_move(*given, which), 1)
+            while team.lines[0, DONE] < 0:
+                time.sleep(0.001)
+            if error is not None:
+                raise error
+
+    if error is None:
+        leave()
+    else:
+        with pytest.raises(error):
+            leave()
+    none_is_left()
+
+
+def test_wrong_arrays_dismiss_the_helpers():
+    K, team = np.eye(4), Team.of(4, 1)
+    given = K, np.arange(4), np.ones(4), *np.zeros((3, 4)), np.ones(4)
+    with ThreadPoolExecutor(1) as pool:
+        helper = pool.submit(smo.help_move, *given, team, 0)
+        while team.lines[0, DONE] < 0:
+            time.sleep(0.001)
+        with pytest.raises(ValueError, match="place has no row"):
+            smo.move_pairs(K, np.full(4, -1), *given[2:], 1e-3, 10, team)
+        helper.result()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])

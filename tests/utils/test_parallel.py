@@ -7,6 +7,7 @@ from joblib import parallel_config
 from sklearn.datasets import make_classification
 
 from bayes_svm import BayesSVC, BayesSVCSearch
+from bayes_svm.utils import parallel
 from bayes_svm.utils.parallel import ahead_in_threads, in_threads, run_each, working_threads
 from bayes_svm.utils.progress import counted
 
@@ -202,3 +203,25 @@ def test_threads_change_no_bit_of_a_path_of_costs():
     one, two = (BayesSVCSearch(BayesSVC(), grid, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
     assert one.cv_results_["mean_test_score"].tobytes() == two.cv_results_["mean_test_score"].tobytes()
     assert one.left_out_proba_.tobytes() == two.left_out_proba_.tobytes()
+
+
+def test_an_error_does_not_wait_for_a_thread_that_is_stuck(monkeypatch):
+    monkeypatch.setattr(parallel, "SOON", 0.05)
+    begun, released, stuck = threading.Event(), threading.Event(), []
+
+    def wait(_):
+        stuck.append(threading.current_thread())
+        begun.set()
+        released.wait()
+
+    def fail():
+        with working_threads(2):
+            parallel.ask_for_help(wait, 1)
+            begun.wait()
+            raise ValueError("on the way")
+
+    with pytest.raises(ValueError, match="on the way"):
+        fail()
+    assert stuck[0].is_alive()
+    released.set()
+    stuck[0].join()
