@@ -16,9 +16,6 @@ cdef enum:
 cdef void mark(Iterate at, Py_ssize_t k) noexcept nogil
 cdef double _slope(Iterate at, Py_ssize_t k) noexcept nogil
 cdef (Py_ssize_t, double) steepest(Iterate at, Py_ssize_t head, Py_ssize_t tail) noexcept nogil
-cdef (Py_ssize_t, double) _first_with_slope(
-    Iterate at, Py_ssize_t head, Py_ssize_t tail, double* most
-) noexcept nogil
 cdef double _intercept(Iterate at, Py_ssize_t k) noexcept nogil
 cdef double _gain(Iterate at, double* row, double own, double high, Py_ssize_t k) noexcept nogil
 cdef (Py_ssize_t, double, double) best_partner(

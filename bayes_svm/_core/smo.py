@@ -49,11 +49,6 @@ def steepest(at, head, tail):
             most[c] = max(most[c], _slope(at, first_of_block + c))
     for k in range(tail - (tail - head) % LANES, tail):
         most[(k - head) % LANES] = max(most[(k - head) % LANES], _slope(at, k))
-    return _first_with_slope(at, head, tail, most)
-
-
-def _first_with_slope(at, head, tail, most):
-    """The first of some points with the largest of the running maxima, and it."""
     high = -inf
     for c in range(LANES):
         high = max(high, most[c])

@@ -22,7 +22,7 @@ from bayes_svm.leave_one_out.retrain import retrain
 from bayes_svm.leave_one_out.signs import MARGIN, steepest_fall
 from bayes_svm.leave_one_out.start import End, Origin, SharedTableau
 from bayes_svm.leave_one_out.verify import settled_within, verify
-from bayes_svm.utils.parallel import in_threads, run_all
+from bayes_svm.utils.parallel import equal_parts, in_threads, run_all
 from bayes_svm.utils.progress import counted
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices, Mask
@@ -109,7 +109,8 @@ class Paths:
         pilot = None if len(first.outside) == 0 else self._pilot()
         if pilot is None:
             return first
-        halves = [pilot.take(half) for half in np.array_split(np.arange(pilot.n_cases), 2)]
+        number = np.arange(pilot.n_cases)
+        halves = [pilot.take(number[half]) for half in equal_parts(len(number), len(number), 0)]
         parts = in_threads(lambda half: _run_batch(self.origin, first, half, self.sign_only), halves)
         lacked = _union([points for _, points in parts])
         if sum(len(outcomes.pending) for outcomes, _ in parts) <= ENOUGH * PILOT or len(lacked) == 0:
@@ -166,7 +167,7 @@ class Paths:
         origin, shared, sign_only = self.origin, self.shared, self.sign_only
         most = max(BATCH, CHANGES // len(origin.problem.label))
         for _ in range(MAX_PASSES):
-            batches = _batches(cases, most)
+            batches = [cases[some] for some in equal_parts(len(cases), most, most)]
             chosen = [removals.take(batch) for batch in batches]
             calls = [delayed(_run_batch)(origin, shared, batch, sign_only) for batch in chosen]
             work = SECONDS * len(cases) * len(shared.tableau.rows) ** 2
@@ -193,13 +194,6 @@ class Paths:
             if found is not None:
                 return found
         return retrain(self.solution.problem, case, start=self.solution)
-
-
-def _batches(cases: Indices, most: int) -> list[Indices]:
-    """The cases in batches of the same length, mostly an even number of them."""
-    number = 1 if len(cases) <= most else 2 * -(-len(cases) // (2 * most))
-    length = -(-len(cases) // number)
-    return [cases[start : start + length] for start in range(0, len(cases), length)]
 
 
 def _union(lists: list[Indices]) -> Indices:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import ceil
 from threading import Event, Thread, current_thread
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
@@ -23,6 +24,7 @@ from bayes_svm.utils.threads import one_blas_thread
 __all__ = [
     "ahead_in_threads",
     "ask_for_help",
+    "equal_parts",
     "in_threads",
     "run_all",
     "run_each",
@@ -121,6 +123,16 @@ def in_threads(
             return found
 
     return list(workers.pool.map(run, pieces))
+
+
+def equal_parts(size: int, most: int, whole: int) -> list[slice]:
+    """Parts of at most this length, mostly an even number, so that two threads get the same.
+
+    They are equal, but the last may be shorter. Up to ``whole`` there is one.
+    """
+    number = 1 if size <= whole else 2 * ceil(size / (2 * most))
+    length = max(1, ceil(size / number))
+    return [slice(first, min(first + length, size)) for first in range(0, size, length)]
 
 
 def spare_threads() -> int:

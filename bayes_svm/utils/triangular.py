@@ -14,7 +14,7 @@ from bayes_svm.utils.lapack import (
     solution_from_factor,
     triangular_solution,
 )
-from bayes_svm.utils.parallel import in_threads
+from bayes_svm.utils.parallel import equal_parts, in_threads
 from bayes_svm.utils.types import Array
 
 __all__ = ["cholesky", "half_solved", "inverse_of_factored", "solve_with_factor"]
@@ -134,10 +134,9 @@ def _half_solved(factor: Array, right: Array, transposed: bool) -> Array:
 
 
 def _together(factor: Array, right: Array) -> list[slice]:
-    """Right-hand sides that are solved for together: all, or equal parts, mostly an even number of them."""
-    number = 1 if right.ndim == 1 else right.shape[1]
+    """Right-hand sides that are solved for together."""
     most = max(1, min(TOGETHER, OPERATIONS // max(1, len(factor)) ** 2))
-    return _strips(number, most if 2 * number <= most else -(-number // (2 * -(-number // (2 * most)))))
+    return equal_parts(1 if right.ndim == 1 else right.shape[1], most, most // 2)
 
 
 def _strips(size: int, width: int) -> list[slice]:

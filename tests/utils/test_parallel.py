@@ -225,3 +225,15 @@ def test_an_error_does_not_wait_for_a_thread_that_is_stuck(monkeypatch):
     assert stuck[0].is_alive()
     released.set()
     stuck[0].join()
+
+
+@pytest.mark.parametrize("size", [0, 1, 5, 6, 7, 12, 13, 24, 25, 100])
+@pytest.mark.parametrize("whole", [0, 6, 12])
+def test_equal_parts_cover_everything_once(size, whole):
+    parts = parallel.equal_parts(size, 12, whole)
+    assert [k for part in parts for k in range(size)[part]] == list(range(size))
+    lengths = [part.stop - part.start for part in parts]
+    assert len(set(lengths[:-1])) <= 1
+    assert max(lengths, default=0) <= 12
+    assert len(parts) <= 1 or size > whole
+    assert len(parts) >= 2 or size <= max(1, whole)
