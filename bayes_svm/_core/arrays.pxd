@@ -17,4 +17,3 @@ cdef flag* flags(object array, str name, Py_ssize_t n, bint write, list keep) ex
 cdef double** rows(object array, str name, Py_ssize_t n, Py_ssize_t m, bint write, list keep) except? NULL
 cdef float** single_rows(object array, str name, Py_ssize_t n, Py_ssize_t m, bint write, list keep) except? NULL
 cdef int64_t** number_rows(object array, str name, Py_ssize_t n, Py_ssize_t m, bint write, list keep) except? NULL
-cdef double** placed_rows(object array, object place, Py_ssize_t n, list keep) except? NULL

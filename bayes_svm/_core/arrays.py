@@ -187,18 +187,3 @@ def _rows(
     for k in range(n):
         found[k] = begin + k * stride
     return found
-
-
-def placed_rows(array, place, n, keep):
-    """Rows of an (n, n) matrix, some of which ``array`` holds: row i in place ``place[i]``, if not -1."""
-    if not cython.compiled:
-        return array[place]
-    n_rows = length(array, "rows", 0)
-    held = rows(array, "rows", n_rows, n, READ, keep)
-    where = places(place, "place", n, -1, n_rows, keep)
-    block = bytearray(max(n, 1) * cython.sizeof(cython.p_double))
-    keep.append(block)
-    found = cython.cast(cython.pp_double, cython.cast(cython.p_char, block))
-    for i in range(n):
-        found[i] = held[where[i]] if where[i] >= 0 else cython.NULL
-    return found

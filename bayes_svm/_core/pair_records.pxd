@@ -25,8 +25,6 @@ cdef struct Iterate:
     Py_ssize_t n
 
 cdef struct Team:
-    double* can_rise
-    double* can_fall
     int64_t* task
     double* size
     int64_t* number

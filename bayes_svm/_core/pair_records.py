@@ -36,7 +36,7 @@ class Iterate(NamedTuple):
     Attributes
     ----------
     rows : array of shape (n, n)
-        Kernel matrix; only the rows of points whose bounds differ are read.
+        Kernel matrix.
     diagonal : array of shape (n,)
         Its diagonal.
     beta, gradient : array of shape (n,)
@@ -67,8 +67,6 @@ class Team(NamedTuple):
 
     Attributes
     ----------
-    can_rise, can_fall : array of shape (n,)
-        Those of the iterate.
     task : array of int of shape (3,)
         What is to be done, and the points that it is about.
     size : array of shape (1,)
@@ -81,8 +79,6 @@ class Team(NamedTuple):
         What each has found.
     """
 
-    can_rise: Array
-    can_fall: Array
     task: Numbers
     size: Array
     number: Numbers
@@ -90,11 +86,9 @@ class Team(NamedTuple):
     found: Array
 
     @classmethod
-    def of(cls, n: int, n_helpers: int) -> Team:
-        """Memory for n points and so many helpers, none of which is there yet."""
+    def of(cls, n_helpers: int) -> Team:
+        """Memory for so many helpers, none of which is there yet."""
         return cls(
-            can_rise=np.empty(n),
-            can_fall=np.empty(n),
             task=np.zeros(3, dtype=np.int64),
             size=np.zeros(1),
             number=np.zeros(1, dtype=np.int64),

@@ -2,8 +2,7 @@ cimport cython
 from libc.math cimport INFINITY as inf
 from libc.stdint cimport int64_t
 
-from bayes_svm._core.arrays cimport READ, WRITE, doubles, length, number_rows, numbers, placed_rows
-from bayes_svm._core.arrays cimport rows as rows_of
+from bayes_svm._core.arrays cimport READ, WRITE, doubles, length, number_rows, numbers, rows
 from bayes_svm._core.pair_records cimport FLAT, Iterate, Team
 from bayes_svm._core.team cimport DONE, END, FOUND, ask, come, dismiss, has_done, next_task, store
 
@@ -33,8 +32,5 @@ cdef (Py_ssize_t, double, double) _together(
     Iterate at, Team team, int64_t task, Py_ssize_t i, Py_ssize_t j, double size
 ) noexcept nogil
 cdef (Py_ssize_t, double) _pair_together(Iterate at, Team team, Py_ssize_t first, double high) noexcept nogil
-cdef Iterate _iterate(
-    object rows, object place, object diagonal, object beta, object gradient, object lower, object upper,
-    object team, list keep
-) except *
+cdef Iterate _iterate(object at, list keep) except *
 cdef Team _team(object team, list keep) except *

@@ -12,8 +12,7 @@ from bayes_svm.utils.interrupts import pause, slices
 if not cython.compiled:
     from math import inf
 
-    from bayes_svm._core.arrays import READ, WRITE, doubles, length, number_rows, numbers, placed_rows
-    from bayes_svm._core.arrays import rows as rows_of
+    from bayes_svm._core.arrays import READ, WRITE, doubles, length, number_rows, numbers, rows
     from bayes_svm._core.pair_records import FLAT, Iterate, Team
     from bayes_svm._core.team import DONE, END, FOUND, ask, come, dismiss, has_done, next_task, store
 
@@ -206,18 +205,20 @@ def _pair_together(at, team, first, high):
     return second, low
 
 
-def _iterate(rows, place, diagonal, beta, gradient, lower, upper, team, keep):
-    """The arrays of :func:`move_pairs` as the loops take them."""
-    n = length(beta, "beta", 0)
+def _iterate(at, keep):
+    """The iterate as the loops take it."""
+    if not cython.compiled:
+        return at
+    n = length(at.beta, "at.beta", 0)
     return Iterate(
-        placed_rows(rows, place, n, keep),
-        doubles(diagonal, "diagonal", n, READ, keep),
-        doubles(beta, "beta", n, WRITE, keep),
-        doubles(gradient, "gradient", n, WRITE, keep),
-        doubles(lower, "lower", n, READ, keep),
-        doubles(upper, "upper", n, READ, keep),
-        doubles(team.can_rise, "team.can_rise", n, WRITE, keep),
-        doubles(team.can_fall, "team.can_fall", n, WRITE, keep),
+        rows(at.rows, "at.rows", n, n, READ, keep),
+        doubles(at.diagonal, "at.diagonal", n, READ, keep),
+        doubles(at.beta, "at.beta", n, WRITE, keep),
+        doubles(at.gradient, "at.gradient", n, WRITE, keep),
+        doubles(at.lower, "at.lower", n, READ, keep),
+        doubles(at.upper, "at.upper", n, READ, keep),
+        doubles(at.can_rise, "at.can_rise", n, WRITE, keep),
+        doubles(at.can_fall, "at.can_fall", n, WRITE, keep),
         n,
     )
 
@@ -228,30 +229,22 @@ def _team(team, keep):
         return team
     n_helpers = length(team.lines, "team.lines", 0)
     return Team(
-        cython.NULL,
-        cython.NULL,
         numbers(team.task, "team.task", 3, WRITE, keep),
         doubles(team.size, "team.size", 1, WRITE, keep),
         numbers(team.number, "team.number", 1, WRITE, keep),
         number_rows(team.lines, "team.lines", n_helpers, 16, WRITE, keep),
-        rows_of(team.found, "team.found", n_helpers, 16, WRITE, keep),
+        rows(team.found, "team.found", n_helpers, 16, WRITE, keep),
         n_helpers,
     )
 
 
-def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, max_steps, team):
+def move_pairs(at, tolerance, max_steps, team):
     """Move pairs until no pair violates optimality by more than ``tolerance``.
-
-    ``beta`` and ``gradient = K beta - q`` are updated in place.
 
     Parameters
     ----------
-    rows : array of shape (n_rows, n)
-        Rows of K.
-    place : array of int of shape (n,)
-        ``rows[place[i]]`` is row i of K. Only the rows of points whose bounds differ are read.
-    diagonal, beta, gradient, lower, upper : arrays of shape (n,)
-        Diagonal of K, coefficients, their gradient and their bounds.
+    at : Iterate
+        The coefficients and their gradient, which are updated in place; what can rise and fall is memory.
     tolerance : float
         Violation at which to stop.
     max_steps : int
@@ -269,28 +262,24 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
     keep = []
     all_of_us = _team(team, keep)
     try:
-        at = _iterate(rows, place, diagonal, beta, gradient, lower, upper, team, keep)
-        for i in range(at.n):
-            mark(at, i)
-        where = numbers(place, "place", at.n, READ, keep)
-        for i in range(at.n):
-            if where[i] < 0 and not (at.beta[i] == at.lower[i] and at.beta[i] == at.upper[i]):
-                raise ValueError(f"point {i} can move, and place has no row for it")
+        here = _iterate(at, keep)
+        for i in range(here.n):
+            mark(here, i)
         enough: cython.double = tolerance
         limit: cython.Py_ssize_t = max_steps
         steps: cython.Py_ssize_t = 0
         upto: cython.Py_ssize_t
         first: cython.Py_ssize_t
         with cython.nogil:
-            first, high = steepest(at, 0, at.n)
-            second, low = _pair_together(at, all_of_us, first, high)
-        for _, upto in slices(limit, OPERATIONS * at.n):
+            first, high = steepest(here, 0, here.n)
+            second, low = _pair_together(here, all_of_us, first, high)
+        for _, upto in slices(limit, OPERATIONS * here.n):
             with cython.nogil:
                 while second >= 0 and high - low > enough and steps < upto:
-                    _gain_of_G, amount = exchange(at, first, second)
+                    _gain_of_G, amount = exchange(here, first, second)
                     steps += 1
-                    first, high, _least = _together(at, all_of_us, MOVE, first, second, amount)
-                    second, low = _pair_together(at, all_of_us, first, high)
+                    first, high, _least = _together(here, all_of_us, MOVE, first, second, amount)
+                    second, low = _pair_together(here, all_of_us, first, high)
             if steps < upto:
                 break
     finally:
@@ -299,21 +288,22 @@ def move_pairs(rows, place, diagonal, beta, gradient, lower, upper, tolerance, m
     return violation, steps
 
 
-def help_move(rows, place, diagonal, beta, gradient, lower, upper, team, number):
-    """Help :func:`move_pairs`, which has the same arguments, in another thread until dismissed.
+def help_move(at, team, number):
+    """Help :func:`move_pairs`, which has the same iterate and team, in another thread until dismissed.
 
     While no task comes, it ends as soon as its run is given up.
 
     Parameters
     ----------
-    rows, place, diagonal, beta, gradient, lower, upper, team : arrays and Team
+    at : Iterate
+        As there.
+    team : Team
         As there.
     number : int
         Which of the helpers this is.
     """
     keep = []
-    at = _iterate(rows, place, diagonal, beta, gradient, lower, upper, team, keep)
-    all_of_us = _team(team, keep)
+    here, all_of_us = _iterate(at, keep), _team(team, keep)
     h: cython.Py_ssize_t = number
     if not 0 <= h < all_of_us.n_helpers:
         raise ValueError(f"number must be from 0 to {all_of_us.n_helpers - 1}, not {number}")
@@ -324,7 +314,7 @@ def help_move(rows, place, diagonal, beta, gradient, lower, upper, team, number)
         with cython.nogil:
             task = next_task(line, last)
             while task != last and task != END:
-                point, value, low = _part(at, all_of_us, h + 1)
+                point, value, low = _part(here, all_of_us, h + 1)
                 line[FOUND], found[0], found[1] = point, value, low
                 store(line, DONE, task)
                 last = task

@@ -1,26 +1,4 @@
-from bayes_svm._core.pair_records import Team
-from bayes_svm.utils.types import Array, Indices
+from bayes_svm._core.pair_records import Iterate, Team
 
-def move_pairs(
-    rows: Array,
-    place: Indices,
-    diagonal: Array,
-    beta: Array,
-    gradient: Array,
-    lower: Array,
-    upper: Array,
-    tolerance: float,
-    max_steps: int,
-    team: Team,
-) -> tuple[float, int]: ...
-def help_move(
-    rows: Array,
-    place: Indices,
-    diagonal: Array,
-    beta: Array,
-    gradient: Array,
-    lower: Array,
-    upper: Array,
-    team: Team,
-    number: int,
-) -> None: ...
+def move_pairs(at: Iterate, tolerance: float, max_steps: int, team: Team) -> tuple[float, int]: ...
+def help_move(at: Iterate, team: Team, number: int) -> None: ...

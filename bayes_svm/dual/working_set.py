@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
-from bayes_svm._core.pair_records import Team
+from bayes_svm._core.pair_records import Iterate, Team
 from bayes_svm._core.smo import help_move, move_pairs
 from bayes_svm.dual.problem import DualProblem
 from bayes_svm.utils.parallel import ask_for_help, spare_threads
@@ -103,15 +104,11 @@ def _moved_together(
     max_steps: int,
 ) -> tuple[float, int]:
     """Move pairs of points, given their kernel matrix, with the help of spare threads."""
-    number = len(beta)
-    team = Team.of(number, max(0, min(spare_threads(), number // LEAST - 1)))
-    given = gram, np.arange(number), diagonal, beta, gradient, lower, upper
-
-    def help_them(which: int) -> None:
-        help_move(*given, team, which)
-
-    ask_for_help(help_them, team.n_helpers)
-    return move_pairs(*given, tolerance, max_steps, team)
+    n = len(beta)
+    at = Iterate(gram, diagonal, beta, gradient, lower, upper, np.empty(n), np.empty(n), n)
+    team = Team.of(max(0, min(spare_threads(), n // LEAST - 1)))
+    ask_for_help(partial(help_move, at, team), team.n_helpers)
+    return move_pairs(at, tolerance, max_steps, team)
 
 
 def _moved_near(

@@ -1,6 +1,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from _data import awkward, noisy
 from _sources import sources
 from bayes_svm._core import smo
-from bayes_svm._core.pair_records import Team
+from bayes_svm._core.pair_records import Iterate, Team
 from bayes_svm.dual import working_set
 from bayes_svm.utils.parallel import ask_for_help, spare_threads, working_threads
 
@@ -22,8 +23,13 @@ def start(K, y, C):
     return np.zeros(len(y)), -y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
 
 
+def iterate(K, *arrays):
+    return Iterate(K, np.diagonal(K).copy(), *arrays, *np.empty((2, len(K))), len(K))
+
+
 def moved_pairs(K, *arguments):
-    return smo.move_pairs(K, np.arange(len(K)), np.diagonal(K).copy(), *arguments, Team.of(len(K), 0))
+    *arrays, tolerance, max_steps = arguments
+    return smo.move_pairs(iterate(K, *arrays), tolerance, max_steps, Team.of(0))
 
 
 def violation(beta, gradient, lower, upper):
@@ -121,22 +127,6 @@ def test_it_takes_no_more_steps_than_allowed():
     assert reported == pytest.approx(violation(beta, gradient, lower, upper))
 
 
-def test_rows_may_stand_in_any_order_and_those_of_points_that_cannot_move_may_be_missing():
-    X, y = noisy()
-    K = rbf_kernel(X)
-    beta, gradient, lower, upper = start(K, y, 1.0)
-    there = np.random.default_rng(0).permutation(len(y))[: len(y) // 2]
-    upper[np.setdiff1d(np.arange(len(y)), there)] = lower[np.setdiff1d(np.arange(len(y)), there)] = 0.0
-    expected = beta.copy(), gradient.copy()
-    moved_pairs(K, *expected, lower, upper, 1e-6, 10**6)
-    place = np.full(len(y), -1)
-    place[there] = np.arange(len(there))
-    given = K[there], place, np.diagonal(K).copy(), beta, gradient, lower, upper
-    smo.move_pairs(*given, 1e-6, 10**6, Team.of(len(y), 0))
-    np.testing.assert_array_equal((beta, gradient), expected)
-    assert np.count_nonzero(beta) > 10
-
-
 def test_where_nothing_can_move_nothing_does():
     K, beta = np.eye(2), np.zeros(2)
     assert moved_pairs(K, beta, np.array([-1.0, 1.0]), np.zeros(2), np.zeros(2), 1e-3, 10) == (0.0, 0)
@@ -144,13 +134,13 @@ def test_where_nothing_can_move_nothing_does():
 
 def moved_together(K, *arguments, help, there):
     """What the moves give with some helpers, who come before the first task, and the memory of the team."""
-    *given, tolerance, max_steps = K, np.arange(len(K)), np.diagonal(K).copy(), *arguments
-    team = Team.of(len(K), 3)
+    *arrays, tolerance, max_steps = arguments
+    at, team = iterate(K, *arrays), Team.of(3)
     with ThreadPoolExecutor(3) as pool:
-        asked = [pool.submit(help, *given, team, k) for k in there]
+        asked = [pool.submit(help, at, team, k) for k in there]
         while (team.lines[there, DONE] < 0).any():
             time.sleep(0.001)
-        found = smo.move_pairs(*given, tolerance, max_steps, team)
+        found = smo.move_pairs(at, tolerance, max_steps, team)
     for one in asked:
         one.result()
     assert (team.lines[there, DONE] > 0).all()
@@ -183,7 +173,7 @@ def test_a_helper_that_is_slow_changes_no_bit():
 
 
 def test_a_helper_that_the_leader_waits_for_is_passed_over():
-    team = Team.of(4, 1)
+    team = Team.of(1)
     line, at = team.lines[0], sources().team
     at.ask(team)
     assert not at.has_done(team, 0)
@@ -219,12 +209,11 @@ def none_is_left():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, None])
 def test_a_helper_that_is_never_dismissed_ends_with_its_context(error):
-    K, team = np.eye(4), Team.of(4, 1)
-    given = K, np.arange(4), np.ones(4), *np.zeros((4, 4)), team
+    at, team = iterate(np.eye(4), *np.zeros((4, 4))), Team.of(1)
 
     def leave():
         with working_threads(2):
-            ask_for_help(lambda which: smo.help_move(*given, which), 1)
+            ask_for_help(partial(smo.help_move, at, team), 1)
             while team.lines[0, DONE] < 0:
                 time.sleep(0.001)
             if error is not None:
@@ -239,14 +228,13 @@ def test_a_helper_that_is_never_dismissed_ends_with_its_context(error):
 
 
 def test_wrong_arrays_dismiss_the_helpers():
-    K, team = np.eye(4), Team.of(4, 1)
-    given = K, np.arange(4), np.ones(4), *np.zeros((3, 4)), np.ones(4)
+    at, team = iterate(np.eye(4), *np.zeros((4, 4))), Team.of(1)
     with ThreadPoolExecutor(1) as pool:
-        helper = pool.submit(smo.help_move, *given, team, 0)
+        helper = pool.submit(smo.help_move, at, team, 0)
         while team.lines[0, DONE] < 0:
             time.sleep(0.001)
-        with pytest.raises(ValueError, match="place has no row"):
-            smo.move_pairs(K, np.full(4, -1), *given[2:], 1e-3, 10, team)
+        with pytest.raises(ValueError, match=r"at\.lower must have the shape \(4,\)"):
+            smo.move_pairs(at._replace(lower=np.zeros(3)), 1e-3, 10, team)
         helper.result()
 
 
@@ -265,7 +253,7 @@ def test_threads_that_help_are_those_of_the_context(n_jobs, monkeypatch):
 
 
 def test_a_helper_that_there_is_no_line_for_is_an_error():
-    K = np.eye(4)
+    at = iterate(np.eye(4), *np.zeros((4, 4)))
     for number in (-1, 1):
         with pytest.raises(ValueError, match="number must be from 0 to 0"):
-            smo.help_move(K, np.arange(4), np.ones(4), *np.zeros((4, 4)), Team.of(4, 1), number)
+            smo.help_move(at, Team.of(1), number)

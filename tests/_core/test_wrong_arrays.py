@@ -93,7 +93,6 @@ INDEXED = {
     "shrink.shrink_each",
     "grow.grow_each",
     "optimality.check_moved",
-    "smo.move_pairs",
     "certify.check_each",
     "certify.solve_each",
 }

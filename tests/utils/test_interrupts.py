@@ -7,7 +7,7 @@ import pytest
 from joblib import Parallel, delayed
 
 from bayes_svm._core import matrix, smo
-from bayes_svm._core.pair_records import Team
+from bayes_svm._core.pair_records import Iterate, Team
 from bayes_svm.utils import interrupts
 from bayes_svm.utils.interrupts import aside, pause, slices, unless
 from bayes_svm.utils.parallel import run_each, run_in_threads
@@ -49,8 +49,8 @@ def test_moves_in_slices_have_the_same_bits(monkeypatch):
 
     def moved(limit):
         beta, gradient = np.zeros(n), -label
-        given = K, np.arange(n), K.diagonal().copy(), beta, gradient, lower, upper
-        left = smo.move_pairs(*given, 1e-6, limit, Team.of(n, 0))
+        at = Iterate(K, K.diagonal().copy(), beta, gradient, lower, upper, *np.empty((2, n)), n)
+        left = smo.move_pairs(at, 1e-6, limit, Team.of(0))
         return left, beta.tobytes(), gradient.tobytes()
 
     whole = [moved(limit) for limit in (0, 1, 5, 10_000)]
