@@ -276,7 +276,7 @@ class BayesSVC(SVCPredictions):
         """Fit to checked data; ``store`` holds known left-out values, and keeps those that are found."""
         reader = SolutionReader(self, machine, leaving, groups, store)
         problems = counted(range(machine.n_problems), "problems")
-        self._fit_to([reader.read(self._solve(machine, k), k) for k in problems], reader)
+        self._fit_to(reader.read_all((self._solve(machine, k), k) for k in problems), reader)
 
     def _fit_to(self, found: list[SolutionReading], reader: SolutionReader) -> LinkData:
         """Fit to what was read off the exact solution of each problem: its left-out values, its posterior.

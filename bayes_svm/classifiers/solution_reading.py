@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ from bayes_svm.probability.calibration import offset_scale
 from bayes_svm.probability.link import LinkData
 from bayes_svm.probability.posterior import Posterior, posterior_of
 from bayes_svm.probability.reading import Reader, reader_of
+from bayes_svm.utils.memory import available_bytes
+from bayes_svm.utils.parallel import ahead_in_threads, spare_threads
 from bayes_svm.utils.progress import step
 from bayes_svm.utils.types import Array, Indices
 
@@ -27,6 +30,10 @@ __all__ = ["SolutionReader", "SolutionReading", "joined_readings", "link_data", 
 
 # Number of folds by which the joint link is cross-validated.
 JOINT_FOLDS = 10
+# Problems of fewer points are read sooner one after the other.
+LEAST = 1000
+# What a solution and its reading take at most, for each kernel value; and their share of the free memory.
+BYTES_OF_VALUE, SHARE = 16, 1 / 2
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,21 @@ class SolutionReader:
         self.wanted = Wanted(max_iter=model.max_iter, n_jobs=model.n_jobs)
         self.reader: Reader | None = reader_of(model.link, machine)
         self.rows_per_column = float(machine.weight.sum()) / _number_of_columns(machine)
+
+    def read_all(self, solved: Iterable[tuple[DualSolution, int]]) -> list[SolutionReading]:
+        """Read the solution of each problem, in several threads while the next one is solved, if they fit."""
+
+        def read(one: tuple[DualSolution, int]) -> SolutionReading:
+            return self.read(*one)
+
+        return list((ahead_in_threads if self._fit_at_once else map)(read, solved))
+
+    @property
+    def _fit_at_once(self) -> bool:
+        """Whether problems are large enough for threads, and memory for one in each and the one solved."""
+        gram, free = self.machine.gram, available_bytes()
+        needed = BYTES_OF_VALUE * len(gram) ** 2 * (spare_threads() + 2)
+        return len(gram) >= LEAST and not gram.on_demand and (free is None or needed <= SHARE * free)
 
     def read(self, solution: DualSolution, k: int) -> SolutionReading:
         """Left-out values of problem k, and what the link needs of the posterior at its solution."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.special import expit, log_expit, logsumexp, ndtri, softmax
+from scipy.special import expit, log_expit, ndtri, softmax
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import gen_batches
 
+from bayes_svm.probability.multinomial import Multinomial, batches
 from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.short_repr import short_repr
@@ -27,12 +26,6 @@ LIKELIHOOD_POWER = 0.25
 MOST_PARAMETERS = 500
 # Log-odds are clipped to this size.
 LARGEST_LOG_ODDS = 50.0
-# Bytes of one block of the products that a Hessian is summed from.
-BLOCK_BYTES = 2**25
-# A Newton step that promises no more than this, relative to the loss plus the total weight, is the last.
-LAST_GAIN = 1e-12
-# The line search gives up at this share of a Newton step.
-SHORTEST_STEP = 1e-10
 
 
 @dataclass(frozen=True)
@@ -81,7 +74,7 @@ class JointLink:
             Log-odds of probabilities that sum to 1.
         """
         found = np.empty_like(z)
-        for part in _parts(len(z), self.weights.size):
+        for part in batches(len(z), self.weights.size):
             found[part] = normalised_log_odds(_scores(self._design(z[part]), self.weights))
         return found
 
@@ -115,7 +108,7 @@ class JointLink:
         log_odds = self.log_odds(z)
         reach = np.empty_like(z)
         n_classes = len(self.weights)
-        for part in _parts(len(z), n_classes * self.weights.size):
+        for part in batches(len(z), n_classes * self.weights.size):
             design = self._design(z[part])
             rest = expit(-log_odds[part])
             # The derivative of log(p_k / (1 - p_k)) by eta_j is 1 for j = k, otherwise -p_j / (1 - p_k).
@@ -178,16 +171,17 @@ def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointL
         f"The joint link of {n_classes} classes",
         'Use multiclass="normalise".',
     )
-    whole = _Penalised(_features(z), y, weight, columns, centre)
+    whole = Multinomial(np.ascontiguousarray(_features(z).T), columns, centre, y, weight)
     theta, likelihoods = centre, []
     for strength in STRENGTHS:
         theta, _ = whole.minimum(strength, theta)
-        likelihoods.append(weight @ _own(whole.crossed(strength, theta, share, to_the_end=False), y))
+        told = whole.crossed(strength, theta, share, to_the_end=False)
+        likelihoods.append(weight @ told[np.arange(len(y)), y])
     strength = float(np.exp(softmax(LIKELIHOOD_POWER * np.array(likelihoods)) @ np.log(STRENGTHS)))
     theta, ended = whole.minimum(strength, theta)
     if not ended:
         warn('The joint link\'s fit did not converge: use multiclass="normalise".', ConvergenceWarning)
-    covariance = cho_solve(whole.factor(strength, theta), np.eye(theta.size))
+    covariance = whole.covariance(strength, theta)
     crossed = whole.crossed(strength, theta, share, to_the_end=True)
     return JointLink(theta, columns, strength, covariance), normalised_log_odds(crossed)
 
@@ -210,127 +204,3 @@ def _features(z: Array) -> Array:
 
 def _scores(design: Array, theta: Array) -> Array:
     return np.einsum("ikj,kj->ik", design, theta)
-
-
-def _parts(n_rows: int, n_columns: int) -> list[slice]:
-    return list(gen_batches(n_rows, max(1, BLOCK_BYTES // (8 * n_columns)))) if n_rows else []
-
-
-def _own(scores: Array, y: Indices) -> Array:
-    """Log-probability of each row's true class."""
-    return np.asarray(scores[np.arange(len(y)), y] - logsumexp(scores, axis=1))
-
-
-@dataclass(frozen=True)
-class _Penalised:
-    """Penalised multinomial likelihood of weights ``theta`` of shape (n_classes, n_features).
-
-    Parameters
-    ----------
-    features : array of shape (n_parts, 2 * n_classes + 1)
-        All features: see :class:`JointLink`.
-    y : array of shape (n_parts,)
-        Class numbers.
-    weight : array of shape (n_parts,)
-        How often each part counts.
-    columns : array of int of shape (n_classes, n_features)
-        Features that each class reads.
-    centre : array of shape (n_classes, n_features)
-        Weights that the penalty shrinks to.
-    """
-
-    features: Array
-    y: Indices
-    weight: Array
-    columns: Indices
-    centre: Array
-
-    def loss(self, strength: float, theta: Array, weight: Array) -> float:
-        scores = np.empty((len(self.y), len(theta)))
-        for part in _parts(len(self.y), theta.size):
-            scores[part] = _scores(self.features[part][:, self.columns], theta)
-        return float(-weight @ _own(scores, self.y) + strength * np.sum((theta - self.centre) ** 2))
-
-    def derivatives(self, theta: Array, weight: Array) -> tuple[Array, Array]:
-        """Gradient, as a vector, and Hessian of minus the log-likelihood, without the penalty."""
-        n_classes, n_features = theta.shape
-        gradient = np.zeros(theta.shape)
-        hessian = np.zeros((theta.size, theta.size))
-        used = np.flatnonzero(weight)
-        for part in _parts(len(used), theta.size):
-            rows = used[part]
-            design = self.features[rows][:, self.columns]
-            scores = _scores(design, theta)
-            proba = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
-            pull = weight[rows, None] * proba
-            root = np.sqrt(weight[rows, None]) * proba
-            product = (design * root[:, :, None]).reshape(len(rows), -1)
-            hessian -= product.T @ product
-            for k in range(n_classes):
-                own = slice(k * n_features, (k + 1) * n_features)
-                hessian[own, own] += design[:, k].T @ (design[:, k] * pull[:, k, None])
-            pull[np.arange(len(rows)), self.y[rows]] -= weight[rows]
-            gradient += np.einsum("ik,ikj->kj", pull, design)
-        return gradient.ravel(), hessian
-
-    def factor(self, strength: float, theta: Array, weight: Array | None = None) -> tuple[Array, bool]:
-        """Cholesky factor of the penalised Hessian."""
-        hessian = self.derivatives(theta, self.weight if weight is None else weight)[1]
-        return self._factor_of(hessian, strength)
-
-    def _factor_of(self, hessian: Array, strength: float) -> tuple[Array, bool]:
-        """Cholesky factor of a Hessian plus the penalty's; if need be, with a slightly larger diagonal."""
-        hessian = hessian.copy()
-        diagonal = np.einsum("ii->i", hessian)
-        diagonal += 2.0 * strength
-        more = np.finfo(float).eps * float(diagonal.max())
-        while True:
-            try:
-                return cho_factor(hessian, lower=True)
-            except LinAlgError:
-                diagonal += more
-                more *= 10.0
-
-    def minimum(self, strength: float, theta: Array, weight: Array | None = None) -> tuple[Array, bool]:
-        """Minimum of the penalised loss by Newton's method from ``theta``, and whether it converged."""
-        weight = self.weight if weight is None else weight
-        loss, floor = self.loss(strength, theta, weight), float(weight.sum())
-        for _ in range(100):
-            gradient, hessian = self.derivatives(theta, weight)
-            gradient += 2.0 * strength * (theta - self.centre).ravel()
-            step = cho_solve(self._factor_of(hessian, strength), gradient)
-            gain = float(gradient @ step)
-            last, length = gain <= LAST_GAIN * (loss + floor), 1.0
-            while length > SHORTEST_STEP:
-                trial = theta - length * step.reshape(theta.shape)
-                trial_loss = self.loss(strength, trial, weight)
-                if last or trial_loss <= loss:
-                    break
-                length /= 2.0
-            if length <= SHORTEST_STEP:
-                # Rounding of the loss hides smaller gains.
-                return theta, gain <= np.sqrt(LAST_GAIN) * (loss + floor)
-            theta, loss = trial, trial_loss
-            if last:
-                return theta, True
-        return theta, False
-
-    def crossed(self, strength: float, theta: Array, share: Array, to_the_end: bool) -> Array:
-        """Log-probabilities of all classes at each part, by links fitted without the part's fold.
-
-        ``theta`` is the minimum on all parts. The link without a fold is one Newton step from there, or, with
-        ``to_the_end``, the minimum on the other folds.
-        """
-        hessian = self.derivatives(theta, self.weight)[1]
-        scores = np.zeros((len(self.y), len(theta)))
-        for own in share.T:
-            gradient, part = self.derivatives(theta, self.weight * own)
-            step = cho_solve(self._factor_of(hessian - part, strength), gradient).reshape(theta.shape)
-            without = theta + step
-            if to_the_end:
-                without, _ = self.minimum(strength, without, self.weight * (1.0 - own))
-            for rows in _parts(len(self.y), theta.size):
-                chosen = np.arange(len(self.y))[rows][own[rows] > 0]
-                found = _scores(self.features[chosen][:, self.columns], without)
-                scores[chosen] += own[chosen, None] * (found - logsumexp(found, axis=1, keepdims=True))
-        return scores

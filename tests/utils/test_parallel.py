@@ -7,6 +7,8 @@ from joblib import parallel_config
 from sklearn.datasets import make_classification
 
 from bayes_svm import BayesSVC, BayesSVCSearch
+from bayes_svm.classifiers import solution_reading
+from bayes_svm.classifiers.solution_reading import SolutionReader
 from bayes_svm.utils import parallel
 from bayes_svm.utils.parallel import ahead_in_threads, in_threads, run_each, working_threads
 from bayes_svm.utils.progress import counted
@@ -188,13 +190,31 @@ def test_a_single_call_may_use_the_threads_itself():
     assert len(run_each(2, [(names, (6,), {})], "things")[0]) == 2
 
 
-@pytest.mark.parametrize("n", [700, 3100])
-def test_threads_change_no_bit_of_a_fit(n):
-    X, y = make_classification(n, 8, flip_y=0.1, random_state=0)
+@pytest.mark.parametrize(("n", "n_classes"), [(700, 2), (3100, 2), (700, 3), (1100, 4)])
+def test_threads_change_no_bit_of_a_fit(n, n_classes):
+    X, y = make_classification(n, 8, n_informative=4, n_classes=n_classes, flip_y=0.1, random_state=0)
     one, two = (BayesSVC(C=2.0, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
     for name in ("dual_coef_", "intercept_", "left_out_decision_values_", "left_out_proba_"):
         assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
     assert one.predict_proba(X[:50]).tobytes() == two.predict_proba(X[:50]).tobytes()
+
+
+def test_several_classes_are_read_at_once_where_there_is_memory(monkeypatch):
+    X, y = make_classification(1100, 8, n_informative=4, n_classes=3, random_state=0)
+    threads, read = set(), SolutionReader.read
+
+    def noted(*arguments):
+        threads.add(threading.current_thread())
+        return read(*arguments)
+
+    monkeypatch.setattr(SolutionReader, "read", noted)
+    fits = []
+    for free, several in ((None, True), (10**12, True), (10**7, False)):
+        threads.clear()
+        monkeypatch.setattr(solution_reading, "available_bytes", lambda free=free: free)
+        fits.append(BayesSVC(n_jobs=2).fit(X, y))
+        assert (len(threads) > 1) == several
+    assert len({model.left_out_proba_.tobytes() for model in fits}) == 1
 
 
 def test_threads_change_no_bit_of_a_path_of_costs():
