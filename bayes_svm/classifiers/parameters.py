@@ -144,7 +144,8 @@ class SVCParameters(FixedParameters, LinkedToItsPage, ClassifierMixin, BaseEstim
         bounds = row_bounds(self.C, self.class_weight_, numbers, weight)
         if like is not None:
             return replace(like, row_bound=bounds)
-        return Machine.build(X, numbers, classes, kernel, weight, bounds)
+        machine = Machine.build(X, numbers, classes, kernel, weight, bounds)
+        return machine.for_many_problems() if machine.n_problems > 1 else machine
 
     def _accepted_sparse(self) -> str | bool:
         return False if Kernel(self.kernel).precomputed else "csr"
