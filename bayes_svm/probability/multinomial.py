@@ -30,9 +30,9 @@ SLOW = 0.1
 SHORTEST_STEP = 1e-10
 
 
-def batches(n_rows: int, n_columns: int) -> list[slice]:
-    """Slices of rows, of each of which ``n_columns`` numbers fit into a block."""
-    return list(gen_batches(n_rows, max(1, BLOCK_BYTES // (8 * n_columns)))) if n_rows else []
+def batches(n_rows: int, n_columns: int, least: int = 1) -> list[slice]:
+    """Slices of rows, of each of which ``n_columns`` numbers fit into a block; of ``least`` rows anyway."""
+    return list(gen_batches(n_rows, max(least, BLOCK_BYTES // (8 * n_columns)))) if n_rows else []
 
 
 class _Point(NamedTuple):
@@ -231,8 +231,9 @@ class Multinomial:
         (n_classes, n_own), size = self.columns.shape, self.columns.size
         hessian = np.zeros((size, size))
         blocks = hessian.reshape(n_classes, n_own, n_classes, n_own)
-        for part in batches(len(rows), 2 * size):
-            features = self.features[self.columns][:, :, rows[part]]
+        # For each block the whole Hessian is written: a block is at least as large.
+        for part in batches(len(rows), 2 * size, least=size):
+            features = self.features[:, rows[part]][self.columns]
             pull = features * (np.sqrt(weight[part]) * proba[:, part])[:, None]
             pull = pull.reshape(size, -1)
             hessian -= pull @ pull.T
