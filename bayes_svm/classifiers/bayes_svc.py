@@ -30,7 +30,7 @@ from bayes_svm.probability.link import LinkData
 from bayes_svm.probability.probabilities import Calibration
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.parallel import working_threads
-from bayes_svm.utils.progress import counted, shown, step
+from bayes_svm.utils.progress import shown, step
 from bayes_svm.utils.scikit_learn import fit_context
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Indices
@@ -145,7 +145,7 @@ class BayesSVC(SVCPredictions):
         Smoothing h of the sigmoid's targets ``(N_+ + h) / (N_+ + 2 h)`` and ``h / (N_- + 2 h)``. Platt
         uses 1; with left-out values less is better: ``docs/results/probabilities.md``.
     n_jobs : int, default=None
-        Number of threads that leave rows out. The result does not depend on it.
+        Number of threads of a fit. The result does not depend on it.
 
     Attributes
     ----------
@@ -275,8 +275,8 @@ class BayesSVC(SVCPredictions):
     ) -> None:
         """Fit to checked data; ``store`` holds known left-out values, and keeps those that are found."""
         reader = SolutionReader(self, machine, leaving, groups, store)
-        problems = counted(range(machine.n_problems), "problems")
-        self._fit_to(reader.read_all((self._solve(machine, k), k) for k in problems), reader)
+        solved = ((self._solve(machine, k), k) for k in range(machine.n_problems))
+        self._fit_to(reader.read_all(solved), reader)
 
     def _fit_to(self, found: list[SolutionReading], reader: SolutionReader) -> LinkData:
         """Fit to what was read off the exact solution of each problem: its left-out values, its posterior.

@@ -144,8 +144,7 @@ class SVCParameters(FixedParameters, LinkedToItsPage, ClassifierMixin, BaseEstim
         bounds = row_bounds(self.C, self.class_weight_, numbers, weight)
         if like is not None:
             return replace(like, row_bound=bounds)
-        machine = Machine.build(X, numbers, classes, kernel, weight, bounds)
-        return machine.for_many_problems() if machine.n_problems > 1 else machine
+        return Machine.build(X, numbers, classes, kernel, weight, bounds)
 
     def _accepted_sparse(self) -> str | bool:
         return False if Kernel(self.kernel).precomputed else "csr"

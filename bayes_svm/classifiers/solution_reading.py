@@ -23,7 +23,7 @@ from bayes_svm.probability.posterior import Posterior, posterior_of
 from bayes_svm.probability.reading import Reader, reader_of
 from bayes_svm.utils.memory import available_bytes
 from bayes_svm.utils.parallel import ahead_in_threads, spare_threads
-from bayes_svm.utils.progress import step
+from bayes_svm.utils.progress import counted, step
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["SolutionReader", "SolutionReading", "joined_readings", "link_data", "rows_left_out"]
@@ -32,8 +32,9 @@ __all__ = ["SolutionReader", "SolutionReading", "joined_readings", "link_data", 
 JOINT_FOLDS = 10
 # Problems of fewer points are read sooner one after the other.
 LEAST = 1000
-# What a solution and its reading take at most, for each kernel value; and their share of the free memory.
-BYTES_OF_VALUE, SHARE = 16, 1 / 2
+# What a problem takes at most where all points are free, in bytes for each kernel value, and what it takes if
+# the link reads the posterior. Problems that are read at once may take this share of the free memory.
+BYTES_OF_VALUE, BYTES_WITH_POSTERIOR, SHARE = 40, 56, 1 / 2
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class SolutionReading:
 
 
 class SolutionReader:
-    """Reads the solutions of one fit, one after the other.
+    """Reads the solutions of one fit.
 
     Parameters
     ----------
@@ -102,18 +103,20 @@ class SolutionReader:
         self.rows_per_column = float(machine.weight.sum()) / _number_of_columns(machine)
 
     def read_all(self, solved: Iterable[tuple[DualSolution, int]]) -> list[SolutionReading]:
-        """Read the solution of each problem, in several threads while the next one is solved, if they fit."""
+        """Read the solution of each problem, if they fit in threads while the next one is solved."""
 
         def read(one: tuple[DualSolution, int]) -> SolutionReading:
             return self.read(*one)
 
-        return list((ahead_in_threads if self._fit_at_once else map)(read, solved))
+        found = iter((ahead_in_threads if self._fit_at_once else map)(read, solved))
+        return [next(found) for _ in counted(range(self.machine.n_problems), "problems")]
 
     @property
     def _fit_at_once(self) -> bool:
         """Whether problems are large enough for threads, and memory for one in each and the one solved."""
         gram, free = self.machine.gram, available_bytes()
-        needed = BYTES_OF_VALUE * len(gram) ** 2 * (spare_threads() + 2)
+        of_value = BYTES_OF_VALUE if self.reader is None else BYTES_WITH_POSTERIOR
+        needed = of_value * len(gram) ** 2 * (spare_threads() + 2)
         return len(gram) >= LEAST and not gram.on_demand and (free is None or needed <= SHARE * free)
 
     def read(self, solution: DualSolution, k: int) -> SolutionReading:

@@ -28,6 +28,8 @@ SHARE_LEFT = 0.1
 NEAR = 0.05
 # At most so many of them are moved at a time: those nearest to it.
 MOST = 4000
+# With a matrix in memory all points are moved until there were so many moves for each of them.
+AMONG_ALL = 2
 # A thread that helps has at least so many points; with fewer it would mostly wait.
 LEAST = 1250
 
@@ -37,8 +39,9 @@ def lower_violation(
 ) -> tuple[float, int]:
     """Lower the violation of optimality to ``tolerance``, in at most ``max_steps`` moves of pairs.
 
-    Where rows of the kernel matrix are computed on demand, only chosen points are moved. More points are
-    chosen until none of the others violates optimality.
+    Where the kernel matrix is in memory, all points are moved at first, and then those near the margin.
+    Where its rows are computed on demand, only chosen points are moved. More points are chosen until none of
+    the others violates optimality.
 
     Parameters
     ----------
@@ -61,14 +64,20 @@ def lower_violation(
         Number of moves made.
     """
     lower, upper = problem.lower, problem.upper
+    # Numbers in the largest block. The system provides the memory of those that are written.
+    most = min(MOST, len(beta)) ** 2
     if not problem.gram.on_demand:
-        return _moved(problem, beta, gradient, tolerance, max_steps)
+        among_all = min(max_steps, AMONG_ALL * len(beta)) if problem.convex else max_steps
+        left, steps = _moved(problem, beta, gradient, tolerance, among_all)
+        if left <= tolerance or steps >= max_steps:
+            return left, steps
+        room = np.empty(most)
+        steps += _moved_near(problem, beta, gradient, lower, upper, tolerance, max_steps - steps, room)
+        return _violation(beta, gradient, lower, upper), steps
     left = _violation(beta, gradient, lower, upper)
     if left <= tolerance:
         return left, 0
-    # Memory for the largest block, of which the system provides what is written.
-    most = min(MOST, len(beta))
-    room = np.empty(most**2)
+    room = np.empty(most)
     chosen = (beta != 0) | (problem.label == 0)
     steps, number, aim = 0, FIRST, np.inf
     while True:

@@ -166,8 +166,9 @@ def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointL
     """
     n_classes = z.shape[1]
     columns, centre = _shape(n_classes)
+    # The Hessian, and for its inverse, or for a fold, four more of its size; the features.
     require_bytes(
-        32 * centre.size**2,
+        40 * centre.size**2 + 16 * z.size,
         f"The joint link of {n_classes} classes",
         'Use multiclass="normalise".',
     )

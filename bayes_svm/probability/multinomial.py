@@ -19,15 +19,19 @@ __all__ = ["Multinomial", "batches"]
 BLOCK_BYTES = 2**23
 # Up to so many rows are one block; more are an even number of them. Roughly how many seconds a product takes.
 PIECE, SECONDS = 512, 5e-11
-# A Newton step that promises no more than this, relative to the loss plus the total weight, is beyond what
-# the loss can tell. It is the last, if its Hessian is that of the point.
+# Steps that promise no more than this, relative to the loss plus the total weight, are beyond what the loss
+# can tell: it is not looked at. A Newton step of this kind is the last.
 SETTLED = 1e-12
-# With the Hessian of an earlier point, the last step promises no more than this.
+# The same with the Hessian of an earlier point is the last if it promises no more than this.
 LAST_GAIN = 1e-18
-# Such a Hessian serves while each step promises at most this share of what the step before promised.
-SLOW = 0.1
+# Such a Hessian is stale if a step promises more than this share of what the step before promised.
+STALE = 0.1
 # The line search gives up at this share of a Newton step.
 SHORTEST_STEP = 1e-10
+# Newton's method gives up after so many steps and Hessians.
+MOST_STEPS = 200
+# A thread of its own for a fold may take so many bytes.
+THREAD_BYTES = 2**24
 
 
 def batches(n_rows: int, n_columns: int, least: int = 1) -> list[slice]:
@@ -59,7 +63,7 @@ class Multinomial:
     features : array of shape (n_features, n_rows)
         The features f.
     columns : array of int of shape (n_classes, n_own)
-        The features c that each class reads: all of them, or its own.
+        The features c that each class reads: all of them in order, or fewer, its own.
     centre : array of shape (n_classes, n_own)
         The weights :math:`\theta_0` that the penalty shrinks to.
     y : array of shape (n_rows,)
@@ -91,31 +95,33 @@ class Multinomial:
             Cholesky factor of the Hessian at some point nearby.
         """
         weight = self.weight if without is None else self.weight * (1.0 - without)
-        at, before, least = self._at(strength, theta, weight), np.inf, float(weight.sum())
-        for _ in range(100):
+        at, before, total = self._at(strength, theta, weight), np.inf, float(weight.sum())
+        for _ in range(MOST_STEPS):
             fresh = factor is None
             if factor is None:
                 factor = self._factor(self._hessian(at.proba, weight), strength)
             step = solution_from_factor(factor, at.gradient.ravel()).reshape(theta.shape)
             gain = float(np.vdot(at.gradient, step))
-            if gain > SLOW * before and not fresh:
+            if not fresh and gain > STALE * before:
                 factor = None
                 continue
-            settled = gain <= SETTLED * (at.loss + least)
-            if settled and (fresh or gain <= LAST_GAIN * (at.loss + least)):
+            settled = gain <= SETTLED * (at.loss + total)
+            if settled and (fresh or gain <= LAST_GAIN * (at.loss + total)):
                 return at.theta - step, True
-            length, to = 1.0, self._at(strength, at.theta - step, weight)
+            to, length = self._at(strength, at.theta - step, weight), 1.0
             while not settled and not to.loss <= at.loss:
                 length /= 2.0
                 if length <= SHORTEST_STEP:
                     # Rounding of the loss hides smaller gains.
-                    return at.theta, gain <= np.sqrt(SETTLED) * (at.loss + least)
+                    return at.theta, gain <= np.sqrt(SETTLED) * (at.loss + total)
                 to = self._at(strength, at.theta - length * step, weight)
             at, before, factor = to, gain, factor if length == 1.0 else None
         return at.theta, False
 
     def crossed(self, strength: float, theta: Array, share: Array, to_the_end: bool) -> Array:
         """Log-probabilities of all classes at each row, with the weights found without the row's fold.
+
+        Those of a row that is in several folds are means, weighted by its shares and normalised.
 
         Parameters
         ----------
@@ -148,11 +154,14 @@ class Multinomial:
                 apart, _ = self.minimum(strength, apart, share[:, number], factor)
             return rows, own * _log_probabilities(self._scores(apart, rows))
 
-        n_folds = share.shape[1]
-        found, seconds = np.zeros(proba.shape), self._seconds * (n_folds if to_the_end else 1)
-        for rows, logs in in_threads(without, range(n_folds), seconds):
+        folds, found = range(share.shape[1]), np.zeros(proba.shape)
+        seconds = self._seconds * (len(folds) if to_the_end else 1)
+        # A Hessian, one without the fold, and two factors.
+        small = 32 * theta.size**2 <= THREAD_BYTES
+        told = in_threads(without, folds, seconds) if small else map(without, folds)
+        for rows, logs in told:
             found[:, rows] += logs
-        return np.ascontiguousarray(found.T)
+        return np.ascontiguousarray(_log_probabilities(found).T)
 
     def covariance(self, strength: float, theta: Array) -> Array:
         """Inverse of the Hessian of the penalised loss, class by class."""
@@ -243,11 +252,17 @@ class Multinomial:
         return hessian
 
     def _factor(self, hessian: Array, strength: float) -> Array:
-        """Cholesky factor of a Hessian plus the penalty's; if need be, with a slightly larger diagonal."""
-        hessian = hessian.copy()
+        """Cholesky factor of a Hessian plus the penalty's, which is added to it.
+
+        If need be, the diagonal is made slightly larger.
+        """
         diagonal = np.einsum("ii->i", hessian)
         diagonal += 2.0 * strength
         more = np.finfo(float).eps * float(diagonal.max())
+        if not np.isfinite(more):
+            raise ValueError(
+                "The joint link cannot be fitted, as its Hessian is not finite: make sample_weight smaller."
+            )
         while True:
             factor, failed = lower_factor(hessian)
             if not failed:

@@ -52,8 +52,9 @@ class _Workers(NamedTuple):
     given_up: Event
 
 
-# A thread among the workers has none itself.
 _workers: ContextVar[_Workers | None] = ContextVar("_workers", default=None)
+# A thread among the workers has none itself, and makes none.
+_is_worker: ContextVar[bool] = ContextVar("_is_worker", default=False)
 # Data that were sent to a dask cluster, while they exist here: the client, and the future of the data.
 _SENT: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
@@ -62,10 +63,11 @@ _SENT: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 def working_threads(n_jobs: int | None) -> Iterator[None]:
     """Context in which :func:`in_threads` uses as many threads as joblib would for ``n_jobs``.
 
-    With a backend of joblib that does not use threads, or inside the context already, it changes nothing.
+    With a backend of joblib that does not use threads, inside the context already, or in one of its threads,
+    it changes nothing.
     """
     number = 1
-    if _workers.get() is None:
+    if _workers.get() is None and not _is_worker.get():
         backend, configured = get_active_backend(prefer="threads")
         if getattr(backend, "uses_threads", False):
             number = backend.effective_n_jobs(configured if n_jobs is None else n_jobs)
@@ -73,7 +75,13 @@ def working_threads(n_jobs: int | None) -> Iterator[None]:
         yield
         return
     threads: list[Thread] = []
-    pool = ThreadPoolExecutor(number, "bayes_svm", lambda: threads.append(current_thread()))
+
+    def begin() -> None:
+        _workers.set(None)
+        _is_worker.set(True)
+        threads.append(current_thread())
+
+    pool = ThreadPoolExecutor(number, "bayes_svm", begin)
     workers = _Workers(pool, number, Event())
     token = _workers.set(workers)
     try:

@@ -20,7 +20,6 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC
-from bayes_svm.kernels import choice
 from bayes_svm.probability.kwok import KwokLink
 from bayes_svm.probability.moderated import ModeratedLink
 from bayes_svm.probability.sigmoid import SigmoidLink
@@ -248,19 +247,6 @@ def test_fitting_again_forgets_the_first_fit():
 def test_verbose_says_what_the_fit_did(capsys):
     BayesSVC(verbose=True).fit(*noisy())
     assert "[BayesSVC] problem 0:" in capsys.readouterr().out
-
-
-def test_several_classes_share_kernel_values_that_are_computed_on_demand(monkeypatch):
-    X, y = three_classes(n=90)
-    whole = BayesSVC().fit(X, y)
-    monkeypatch.setattr(choice, "ALL_AT_ONCE", 0)
-    for free, shared in ((10**9, True), (1000, False)):
-        monkeypatch.setattr(choice, "available_bytes", lambda free=free: free)
-        model = BayesSVC()
-        assert model._machine(X, y, None).gram.on_demand != shared
-        np.testing.assert_allclose(model.fit(X, y).left_out_proba_, whole.left_out_proba_, rtol=1e-8)
-    monkeypatch.setattr(choice, "available_bytes", lambda: 10**9)
-    assert BayesSVC()._machine(X[y != y[0]], y[y != y[0]], None).gram.on_demand
 
 
 def test_the_number_of_threads_changes_no_bit():

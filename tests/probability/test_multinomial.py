@@ -1,5 +1,7 @@
 """Multinomial logistic regression beside its formulas, written out row by row and class by class."""
 
+import threading
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -99,6 +101,8 @@ def test_each_row_is_told_without_its_fold(kind, to_the_end):
         one = theta - np.linalg.solve(hessian, gradient.ravel()).reshape(theta.shape)
         logs = log_softmax(scores_of(model, minimum(model, without) if to_the_end else one), axis=1)
         expected += own[:, None] * logs
+    # Rows of several folds have means of log-probabilities, normalised.
+    expected = log_softmax(expected, axis=1)
     found = model.crossed(STRENGTH, theta, share, to_the_end)
     np.testing.assert_allclose(found, expected, atol=1e-4 if to_the_end else 1e-7)
 
@@ -141,7 +145,7 @@ def test_a_hessian_that_serves_longer_gives_the_same_minimum(kind, slow, monkeyp
     model, share = problem(kind)
     theta, _ = model.minimum(STRENGTH, model.centre)
     crossed = model.crossed(STRENGTH, theta, share, to_the_end=True)
-    monkeypatch.setattr(multinomial, "SLOW", slow)
+    monkeypatch.setattr(multinomial, "STALE", slow)
     again, reached = model.minimum(STRENGTH, model.centre)
     assert reached
     np.testing.assert_allclose(again, theta, atol=1e-7)
@@ -156,3 +160,31 @@ def test_huge_weights_have_a_minimum(kind):
     gradient, _ = derivatives(model, theta, model.weight / 1e9)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-6)
     assert np.isfinite(model.crossed(STRENGTH, theta, share, to_the_end=True)).all()
+
+
+@pytest.mark.parametrize("kind", ["all", "own"])
+def test_what_is_not_finite_is_refused(kind):
+    model, _ = problem(kind)
+    model.features[0, 0] = np.nan
+    with pytest.raises(ValueError, match="make sample_weight smaller"):
+        model.minimum(STRENGTH, model.centre)
+
+
+def test_large_hessians_are_kept_one_at_a_time(monkeypatch):
+    model, share = problem("own")
+    theta, _ = model.minimum(STRENGTH, model.centre)
+    found = model.crossed(STRENGTH, theta, share, to_the_end=True)
+    threads, minimum = set(), Multinomial.minimum
+
+    def noted(*arguments):
+        threads.add(threading.current_thread())
+        return minimum(*arguments)
+
+    monkeypatch.setattr(Multinomial, "minimum", noted)
+    monkeypatch.setattr(multinomial, "SECONDS", 1.0)
+    with working_threads(2):
+        for most, here in ((2**24, False), (1000, True)):
+            threads.clear()
+            monkeypatch.setattr(multinomial, "THREAD_BYTES", most)
+            np.testing.assert_array_equal(model.crossed(STRENGTH, theta, share, to_the_end=True), found)
+            assert (threading.current_thread() in threads) == here

@@ -45,6 +45,14 @@ def test_a_context_within_another_uses_its_threads_and_a_worker_none():
         inner = in_threads(lambda _: names(6), range(2))
         assert all(len(one) == 1 for one in inner)
 
+        def within(_):
+            with working_threads(3):
+                return names(6) | {threading.current_thread().name}
+
+        inner = in_threads(within, range(2))
+        assert all(len(one) == 1 for one in inner)
+        assert set.union(*inner) <= outer
+
 
 def test_the_backend_says_how_many_threads_there_are():
     with parallel_config("threading", n_jobs=3), working_threads(None):
