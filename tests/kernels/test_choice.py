@@ -244,11 +244,7 @@ def test_a_row_that_is_not_finite_is_an_error():
         kernel_matrix(Kernel("poly", gamma=1e40, degree=9, coef0=1.0), X).rows(np.arange(2))
 
 
-@pytest.mark.usefixtures("on_demand")
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
-@pytest.mark.parametrize("make", [noisy, awkward])
-def test_the_working_set_ends_where_no_pair_violates_optimality(make, C):
-    machine, _ = machine_of(SVC(C=C, gamma=0.5), *make(n=150))
+def check_that_no_pair_violates_optimality(machine, C):
     problem = machine.problem(0)
     beta = np.zeros(len(problem.label))
     gradient = -problem.label
@@ -259,6 +255,25 @@ def test_the_working_set_ends_where_no_pair_violates_optimality(make, C):
     np.testing.assert_allclose(gradient, problem.gram.whole() @ beta - problem.label, atol=1e-9 * max(1, C))
     rising, falling = -gradient[beta < problem.upper], -gradient[beta > problem.lower]
     assert max(0.0, rising.max() - falling.min()) == pytest.approx(violation, abs=1e-12)
+
+
+@pytest.mark.usefixtures("on_demand")
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("make", [noisy, awkward])
+def test_the_working_set_ends_where_no_pair_violates_optimality(make, C):
+    machine, _ = machine_of(SVC(C=C, gamma=0.5), *make(n=150))
+    assert machine.gram.on_demand
+    check_that_no_pair_violates_optimality(machine, C)
+
+
+@pytest.mark.parametrize("among_all", [0, 1])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("make", [noisy, awkward])
+def test_moves_near_the_margin_alone_end_there_too(monkeypatch, make, C, among_all):
+    monkeypatch.setattr(working_set, "AMONG_ALL", among_all)
+    machine, _ = machine_of(SVC(C=C, gamma=0.5), *make(n=150))
+    assert not machine.gram.on_demand
+    check_that_no_pair_violates_optimality(machine, C)
 
 
 @pytest.mark.usefixtures("on_demand")
