@@ -158,6 +158,8 @@ def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointL
     ------
     MemoryError
         If the Hessian does not fit.
+    ValueError
+        If the Hessian is not finite, because of huge weights.
 
     Warns
     -----

@@ -109,6 +109,9 @@ class Multinomial:
             if settled and (fresh or gain <= LAST_GAIN * (at.loss + total)):
                 return at.theta - step, True
             to, length = self._at(strength, at.theta - step, weight), 1.0
+            if not fresh and not (settled or to.loss <= at.loss):
+                factor = None
+                continue
             while not settled and not to.loss <= at.loss:
                 length /= 2.0
                 if length <= SHORTEST_STEP:
