@@ -114,10 +114,12 @@ class SolutionReader:
     @property
     def _fit_at_once(self) -> bool:
         """Whether problems are large enough for threads, and memory for one in each and the one solved."""
-        gram, free = self.machine.gram, available_bytes()
+        gram, spare = self.machine.gram, spare_threads()
+        if spare == 0 or self.machine.n_problems == 1 or len(gram) < LEAST or gram.on_demand:
+            return False
         of_value = BYTES_OF_VALUE if self.reader is None else BYTES_WITH_POSTERIOR
-        needed = of_value * len(gram) ** 2 * (spare_threads() + 2)
-        return len(gram) >= LEAST and not gram.on_demand and (free is None or needed <= SHARE * free)
+        free = available_bytes()
+        return free is None or of_value * len(gram) ** 2 * (spare + 2) <= SHARE * free
 
     def read(self, solution: DualSolution, k: int) -> SolutionReading:
         """Left-out values of problem k, and what the link needs of the posterior at its solution."""
