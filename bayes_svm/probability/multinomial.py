@@ -55,8 +55,8 @@ class Multinomial:
     .. math:: L(\theta) = - \sum_i w_i \log p_{i, y_i} + \lambda |\theta - \theta_0|^2, \qquad
               p_i = \operatorname{softmax}_k \Big( \sum_j \theta_{kj} f_{c_{kj}, i} \Big)
 
-    Its minima are found by Newton's method. A Hessian costs as much as ten gradients or more, so that it
-    serves for further steps while these are short.
+    Its minima are found by Newton's method. With ten classes a Hessian costs several times as much as a
+    gradient: it serves for further steps while each promises much less than the step before.
 
     Parameters
     ----------
