@@ -70,6 +70,10 @@ INEXACT = (
     "a KKT residual of {kkt:.2g} and a relative duality gap of {gap:.2g} are the best that double "
     "precision gives here: scale X (put a StandardScaler before the classifier), or lower C"
 )
+OVERFLOW = (
+    "The solution overflows double precision, with C * sample_weight * class_weight up to {C:.3g}: scale X (put "
+    "a StandardScaler before the classifier), or lower C."
+)
 
 
 @dataclass(frozen=True)
@@ -184,7 +188,8 @@ class DualSolution:
         used = problem.group >= 0
         beta = np.zeros(len(problem.group))
         points = problem.group[used]
-        beta[used] = self.beta[points] * problem.row_bound[used] / problem.bound[points]
+        # The share comes first: a product of two large numbers might overflow.
+        beta[used] = self.beta[points] * (problem.row_bound[used] / problem.bound[points])
         return beta
 
     def detached(self) -> DualSolution:
@@ -202,6 +207,7 @@ def warn_if_inexact(solution: DualSolution) -> None:
         )
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite is refused
 def solve(
     problem: DualProblem,
     *,
@@ -228,6 +234,11 @@ def solve(
     -------
     DualSolution
         The solution; ``reason`` says why if it is not exact.
+
+    Raises
+    ------
+    ValueError
+        If its decision values or its objective overflow.
     """
     lower, upper = problem.lower, problem.upper
     near = None if start is None else _settled(problem, start)
@@ -348,6 +359,8 @@ def _assemble(
     values = kernel_part + intercept
     kkt, scale, rounding, negligible = _measured(problem, beta, values)
     primal, dual = problem.objectives(beta, values, intercept)
+    if not np.isfinite(primal - dual):
+        raise ValueError(OVERFLOW.format(C=float(problem.bound[problem.label != 0].max())))
     gap = abs(_relative_gap(primal, dual))
     exact = kkt <= EXACT_RESIDUAL * scale and (gap <= EXACT_GAP or negligible)
     return DualSolution(

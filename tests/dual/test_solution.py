@@ -334,3 +334,19 @@ def test_the_benchmark_sets_are_solved_exactly(name, kernel):
         assert solution.exact, (C, solution.reason)
         assert measured.kkt_residual <= 1e-9 * measured.scale, C
         assert abs(measured.gap) <= 1e-9, C
+
+
+@pytest.mark.parametrize(("scale", "C"), [(1e20, 1e300), (1e-50, 1e300), (1e150, 1e10)])
+def test_a_solution_that_overflows_is_refused_by_name(scale, C):
+    X, y = noisy(60)
+    with pytest.raises(ValueError, match=r"overflows double precision, with C .* scale X"):
+        BayesSVC(C=C, kernel="linear").fit(scale * X, y)
+
+
+def test_coefficients_of_any_finite_size_are_shared_among_rows():
+    """Without a direction that separates the classes, coefficients reach their bounds."""
+    X, y = np.zeros((8, 2)), np.array([0, 1] * 4)
+    with pytest.warns(UserWarning, match="do not separate"):
+        model = BayesSVC(C=1e300, kernel="linear").fit(X, y)
+    assert np.isfinite(model.dual_coef_).all()
+    np.testing.assert_allclose(model.predict_proba(X), 0.5)
