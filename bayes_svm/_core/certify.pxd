@@ -15,7 +15,7 @@ from bayes_svm._core.pair_records cimport (
     Whole,
     Work,
 )
-from bayes_svm._core.primal cimport best_intercept, gap_of, sensitivity_of
+from bayes_svm._core.primal cimport LANES, best_intercept, gap_of, sensitivity_of
 
 cdef Py_ssize_t largest_at(Py_ssize_t n, double* score) noexcept nogil
 cdef double error_of(Whole whole, int64_t steps, double length) noexcept nogil

@@ -32,13 +32,15 @@ if not cython.compiled:
         Whole,
         Work,
     )
-    from bayes_svm._core.primal import best_intercept, gap_of, sensitivity_of
+    from bayes_svm._core.primal import LANES, best_intercept, gap_of, sensitivity_of
 
 # Operations that a case takes for each point, about.
 OPERATIONS = 1000
 _EPSILON = cython.declare(cython.double, 2.0**-52)
 
-# The whole solution's F is compared with H for at most this many steps of H.
+# A case that so many moves of pairs solve needs no proof.
+_FEW_MOVES = cython.declare(cython.int, 10)
+# Then the whole solution's F is compared with H for at most this many steps of H.
 _FIRST_ASCENTS = cython.declare(cython.int, 32)
 # The distance of H from its own optimum is computed every so many steps of H.
 _GAP_EVERY = cython.declare(cython.int, 8)
@@ -49,35 +51,28 @@ _PAUSE_SHARE = cython.declare(cython.int, 2)
 _ASCENTS = cython.declare(cython.int, 20)
 _ASCENT_SHARE = cython.declare(cython.int, 4)
 # Work of a step of H and of a look at F, in moves of a pair.
-_ASCENT = cython.declare(cython.double, 0.9)
-_LOOK = cython.declare(cython.double, 2.5)
-# In a trial the pairs alone may take up to this multiple of the work that the proof took.
-_TRIAL_WORK = cython.declare(cython.double, 2.0)
-# A case still open at the end of its trial would take long: its work is multiplied by this.
-_OPEN = cython.declare(cython.int, 2)
+_ASCENT = cython.declare(cython.double, 1.2)
+_LOOK = cython.declare(cython.double, 3.0)
 
 
 def largest_at(n, score):
-    """Index of the largest score. Four running maxima, so that the CPU can overlap the comparisons."""
-    a, b, c, d = -inf, -inf, -inf, -inf
-    at_a, at_b, at_c, at_d = 0, 0, 0, 0
-    for k in range(0, n - 3, 4):
-        if score[k] > a:
-            a, at_a = score[k], k
-        if score[k + 1] > b:
-            b, at_b = score[k + 1], k + 1
-        if score[k + 2] > c:
-            c, at_c = score[k + 2], k + 2
-        if score[k + 3] > d:
-            d, at_d = score[k + 3], k + 3
-    for k in range(n - n % 4, n):
-        if score[k] > a:
-            a, at_a = score[k], k
-    if b > a:
-        a, at_a = b, at_b
-    if d > c:
-        c, at_c = d, at_d
-    return at_c if c > a else at_a
+    """Index of the first of the largest scores."""
+    # Many running maxima, which the compiler computes with vector instructions. NaN is never the maximum.
+    most = cython.declare(cython.double[LANES])
+    for c in range(LANES):
+        most[c] = -inf
+    for block in range(n // LANES):
+        head = block * LANES
+        for c in range(LANES):
+            most[c] = max(most[c], score[head + c])
+    for k in range(n - n % LANES, n):
+        most[k % LANES] = max(most[k % LANES], score[k])
+    for c in range(1, LANES):
+        most[0] = max(most[0], most[c])
+    at = 0
+    while at < n - 1 and score[at] != most[0]:
+        at += 1
+    return at
 
 
 def error_of(whole, steps, length):
@@ -208,7 +203,8 @@ def look(whole, point, state, bounds, work):
     allowance = max(allowance, whole.gap_rounding + rounding)
     bounds = Bounds(F, value, allowance, H, bounds.ascents, bounds.length, bounds.columns)
     # H is raised until it is as close to its optimum as G, for a limited share of the pairs' work.
-    return gap, raise_bound(whole, point, bounds, gap, state.moves // _ASCENT_SHARE + _ASCENTS, work)
+    ascents = min(_ASCENTS, state.moves) + state.moves // _ASCENT_SHARE
+    return gap, raise_bound(whole, point, bounds, gap, ascents, work)
 
 
 def solve_left_out(whole, point, rest, rules, work):
@@ -227,15 +223,19 @@ def solve_left_out(whole, point, rest, rules, work):
     effort : float
         Work, in moves of a pair.
     """
-    # The whole machine may do for a proof.
-    bounds = check_whole(whole, point, rest, _FIRST_ASCENTS if rules.proof else 1, work)
+    # One step of H may do for a proof.
+    bounds = check_whole(whole, point, rest, 1, work)
     if is_proven(whole, bounds):
-        outcome = CHECKED if bounds.ascents <= 1 else PROVEN
-        return outcome, bounds, Pairs(-1, -1, 0.0, 0.0, 0.0, 0, 0.0, 0), 0.0, _ASCENT * bounds.ascents
-    # If not, move pairs, and look at F and H in between.
+        return CHECKED, bounds, Pairs(-1, -1, 0.0, 0.0, 0.0, 0, 0.0, 0), 0.0, _ASCENT * bounds.ascents
     state = start_descent(whole, point, rest, work)
+    # If not, see whether a few moves of pairs solve the case. If not, F may be below H after some more steps.
+    # If not, move pairs, and look at F and H in between.
+    if rules.proof:
+        state = descend(whole, state, rules.tolerance, min(_FEW_MOVES, rules.max_steps), work)
+        if state.second >= 0 and state.high - state.low > rules.tolerance:
+            bounds = raise_bound(whole, point, bounds, 0.0, _FIRST_ASCENTS, work)
     looks, gap = 0, 0.0
-    while rules.proof:
+    while rules.proof and not is_proven(whole, bounds):
         gap, bounds = look(whole, point, state, bounds, work)
         looks += 1
         over: cython.bint = state.second < 0 or state.high - state.low <= rules.tolerance
@@ -263,15 +263,9 @@ def _solve_case(whole, p, point, rest, rules, work, found):
     if outcome == UNPROVEN:
         found.values[p] = work.gradient[point] + whole.label[point] + 0.5 * (state.low + state.high)
     # In a trial go on with the pairs alone, to compare their work with that of the proof.
-    still_open: cython.bint = False
     if rules.trial and outcome == PROVEN:
-        if state.columns == 0:
-            state = start_descent(whole, point, rest, work)
-        most: cython.longlong = int(_TRIAL_WORK * effort)
-        most = min(most, rules.max_steps)
-        state = descend(whole, state, rules.tolerance, most, work)
-        still_open = state.second >= 0 and state.high - state.low > rules.tolerance
-    found.rival[p] = state.moves * (_OPEN if still_open else 1)
+        state = descend(whole, state, rules.tolerance, rules.max_steps, work)
+    found.rival[p] = state.moves
     found.columns[p] = bounds.columns + state.columns
     found.steps[p] = bounds.ascents + state.moves
 

@@ -71,8 +71,8 @@ INEXACT = (
     "precision gives here: scale X (put a StandardScaler before the classifier), or lower C"
 )
 OVERFLOW = (
-    "The solution overflows double precision, with C * sample_weight * class_weight up to {C:.3g}: scale X (put "
-    "a StandardScaler before the classifier), or lower C."
+    "The solution overflows double precision, with C * sample_weight * class_weight up to {C:.3g}: scale X "
+    "(put a StandardScaler before the classifier), or lower C."
 )
 
 

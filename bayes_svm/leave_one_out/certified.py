@@ -29,9 +29,10 @@ __all__ = ["keep_their_sign", "leave_out_signs", "proven"]
 # So many cases are tried before it is decided whether to look for proofs in the others. A trial does the work
 # of both ways, so it takes no more than this share of the cases, but FEWEST_TRIED at least. Of up to
 # TRIAL_CASES none is a trial: proofs are looked for in all.
-TRIAL_CASES, TRIAL_SHARE, FEWEST_TRIED = 10, 0.1, 3
-# Proofs are worth their work if at least this share of the cases tried ended by one.
-WORTH = 0.5
+TRIAL_CASES, TRIAL_SHARE, FEWEST_TRIED = 10, 0.08, 3
+# Proofs are worth their work if at least this share of the cases tried ended by one, and they took at most
+# this share of the work of the moves of pairs alone.
+WORTH, LESS_WORK = 0.5, 0.85
 # Where exact paths are at hand, the check is worth its time if it proves at least this share of the cases
 # tried.
 SHARE_CHECKED = 0.2
@@ -72,9 +73,9 @@ def leave_out_signs(
     rest : array of shape (n_cases,)
         Upper bound that the point keeps; 0 leaves the point out.
     proof : bool
-        Whether to look for proofs. Of more than ten cases, a tenth are tried, three at least and ten at most.
-        The search is given up if fewer than half of these ended by a proof, or if the moves of pairs alone
-        would have been less work.
+        Whether to look for proofs. Of more than ten cases some are tried: one in twelve, three at least and
+        ten at most. The search is given up if fewer than half of these ended by a proof, or if it saved
+        little of the work that the moves of pairs alone would have been.
     tolerance : float
         Violation of optimality at which the moves of pairs stop.
     max_steps : int
@@ -107,8 +108,8 @@ def leave_out_signs(
     run = _Run(_whole(solution), points, rest, found)
     checked, open_cases = run.check(open_cases)
     run.solve(checked, Rules(False, False, tolerance, limit))
-    n_tried = _n_tried(len(open_cases))
-    tried, left = open_cases[:n_tried], open_cases[n_tried:]
+    tried = _tried(open_cases)
+    left = np.setdiff1d(open_cases, tried, assume_unique=True)
     run.solve(tried, Rules(proof, len(left) > 0, tolerance, limit))
     if len(left):
         run.solve_all(left, Rules(proof and _worth(found, tried), False, tolerance, limit), n_jobs)
@@ -169,17 +170,18 @@ def _decide_at_once(solution: DualSolution, points: Indices, rest: Array, found:
     return open_cases[found.outcomes[open_cases] == UNPROVEN]
 
 
-def _n_tried(n_cases: int) -> int:
-    """How many cases are tried before it is decided about the others."""
-    if n_cases <= TRIAL_CASES:
-        return n_cases
-    return min(TRIAL_CASES, max(FEWEST_TRIED, int(TRIAL_SHARE * n_cases)))
+def _tried(cases: Indices) -> Indices:
+    """The cases that are tried before it is decided about the others; some from everywhere among them."""
+    if len(cases) <= TRIAL_CASES:
+        return cases
+    n_tried = min(TRIAL_CASES, max(FEWEST_TRIED, int(TRIAL_SHARE * len(cases))))
+    return cases[:: len(cases) // n_tried][:n_tried]
 
 
 def _worth(found: SignsFound, tried: Indices) -> bool:
-    """Whether enough of the cases tried ended by a proof, with less work than the moves of pairs alone."""
+    """Whether enough of the cases tried ended by a proof, with clearly less work than pairs alone."""
     often = bool(np.mean(found.outcomes[tried] == PROVEN) >= WORTH)
-    return often and bool(found.effort[tried].sum() <= found.rival[tried].sum())
+    return often and bool(found.effort[tried].sum() <= LESS_WORK * found.rival[tried].sum())
 
 
 def proven(found: SignsFound, problem: DualProblem) -> Mask:
