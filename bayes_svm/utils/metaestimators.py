@@ -141,4 +141,4 @@ def class_costs(estimator: Any) -> NDArray[np.float64]:
 
 def decided(proba: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.intp]:
     """Numbers of the classes of largest cost times probability."""
-    return np.asarray((costs / costs.max() * proba).argmax(axis=1), dtype=np.intp)
+    return np.asarray((costs * proba).argmax(axis=1), dtype=np.intp)

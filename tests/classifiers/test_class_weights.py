@@ -154,3 +154,14 @@ def test_coupled_pairs_answer_by_the_costs_too(class_weight):
     np.testing.assert_array_equal(
         PairwiseCouplingClassifier(pair).fit(X[two], y[two]).predict(X), pair.fit(X[two], y[two]).predict(X)
     )
+
+
+def test_equal_products_of_weight_and_probability_give_the_first_class():
+    """Balanced weights make both classes worth the same where nothing separates them."""
+    X = np.full((39, 1), 3.7)
+    for n_first in range(3, 36, 3):
+        y = np.arange(39) >= n_first
+        with pytest.warns(UserWarning, match="do not separate"):
+            model = BayesSVC(kernel="linear", link="dumais", class_weight="balanced").fit(X, y)
+        products = model.class_weight_ * model.predict_proba(X[:1])
+        np.testing.assert_array_equal(model.predict(X[:1]), model.classes_[products.argmax(axis=1)])
