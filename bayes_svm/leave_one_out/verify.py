@@ -353,8 +353,9 @@ def optimal_ends(
         Largest violation of the optimality conditions, and the relative duality gap.
     """
     kkt, gap, scale, free, low, high = check_ends(beta, values, label, bounds, origin.tolerance)
-    dual = np.abs(beta @ label - 0.5 * np.einsum("pi,pi->p", beta, values))
-    optimal = _optimal(origin, kkt, np.minimum(gap, 1.0) * dual, dual, scale)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is not optimal
+        dual = np.abs(beta @ label - 0.5 * np.einsum("pi,pi->p", beta, values))
+        optimal = _optimal(origin, kkt, np.minimum(gap, 1.0) * dual, dual, scale)
     return optimal, ~free & (high - low > UNIQUE), kkt, gap
 
 

@@ -1,13 +1,15 @@
 """What a path ends in is checked before it is believed."""
 
 import importlib
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from _data import noisy
-from bayes_svm import leave_one_out
+from bayes_svm import BayesSVC, leave_one_out
 
 path = importlib.import_module("bayes_svm.leave_one_out.path")
 
@@ -68,3 +70,15 @@ def test_a_path_that_ends_wrong_is_never_believed(monkeypatch):
     wrong = leave_one_out(svc, X, y)
     assert set(wrong.status) == {"unchanged", "re-trained"}
     np.testing.assert_allclose(wrong.decision_values, whole.decision_values, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", [7, 21, 46])
+def test_ends_that_overflow_on_badly_scaled_columns_say_nothing_of_it(seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(80, 8)) * 10.0 ** random.integers(-6, 7, size=8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        model = BayesSVC(C=0.1, kernel="linear", leave_out="rows").fit(X, random.integers(0, 2, 80))
+    assert np.isfinite(model.left_out_decision_values_).all()
