@@ -119,11 +119,11 @@ class LeftOutMachines:
 
 def _some_parts(machine: Machine, leaving: Leaving, size: int) -> Indices:
     """Evenly spaced parts in the order of class and content, in ascending order."""
-    rows = leaving.part_row
-    if len(rows) <= size:
-        return np.arange(len(rows))
-    by_content = np.lexsort((machine.content_rank[machine.row_of[rows]], machine.y[rows]))
-    return np.sort(by_content[np.linspace(0, len(rows) - 1, size).round().astype(np.intp)])
+    if len(leaving.part_row) <= size:
+        return np.arange(len(leaving.part_row))
+    by_content = leaving.by_content(machine)
+    places = np.linspace(0, len(by_content) - 1, min(size, len(by_content))).round().astype(np.intp)
+    return np.sort(by_content[places])
 
 
 def _expansions(

@@ -92,6 +92,13 @@ class Leaving:
             return weight
         return np.where(self.kind >= 0, weight * np.append(self.share, 0.0)[np.maximum(self.kind, -1)], 0.0)
 
+    def by_content(self, machine: Machine) -> Indices:
+        """The parts in the order of class and content, without those of weight 0, which are not ranked."""
+        present = (machine.row_of[self.part_row] >= 0).nonzero()[0]
+        rows = self.part_row[present]
+        rank = machine.content_rank[machine.row_of[rows]]
+        return present[np.lexsort((self.removed[present], rank, machine.y[rows]))]
+
     def part_shares(self, number: int, machine: Machine) -> Array:
         """Share of each part in each of some folds, to which the cases are dealt in turn.
 
@@ -111,11 +118,10 @@ class Leaving:
             several equal ones counts as often.
         """
         number = int(min(number, self.times.sum()))
-        rows = self.part_row
-        by_content = np.lexsort((self.removed, machine.content_rank[machine.row_of[rows]], machine.y[rows]))
-        first = np.empty(len(self.times))
+        by_content = self.by_content(machine)
+        first = np.full(len(self.times), len(by_content))
         # A case takes the place of its first part.
-        first[self.case[by_content[::-1]]] = np.arange(len(rows))[::-1]
+        first[self.case[by_content[::-1]]] = np.arange(len(by_content))[::-1]
         order = np.argsort(first, kind="stable")
         ends = np.append(0.0, np.cumsum(self.times[order]))
         # Of the first e cases, fold f has as many as there are numbers f, f + number, ... below e.

@@ -338,6 +338,18 @@ def test_the_order_of_the_rows_changes_nothing():
     np.testing.assert_allclose(one.predict_proba(at), two.predict_proba(at), atol=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_weight_0_in_groups_do_not_bring_the_order_of_the_rows_in(seed):
+    random = np.random.default_rng(seed)
+    X, y = three_classes()
+    weight = random.choice([0.0, 1.0, 2.0], size=len(y))
+    groups, order = random.integers(0, len(y) // 3, size=len(y)), random.permutation(len(y))
+    model = BayesSVC(leave_out="rows").fit(X, y, sample_weight=weight, groups=groups)
+    other = clone(model).fit(X[order], y[order], sample_weight=weight[order], groups=groups[order])
+    np.testing.assert_allclose(other.left_out_proba_, model.left_out_proba_[order], atol=1e-7)
+    np.testing.assert_allclose(other.predict_proba(X), model.predict_proba(X), atol=1e-7)
+
+
 def test_an_outlier_does_not_switch_the_moderation_off():
     X, y = noisy()
     outlier, label = np.vstack([X, np.full((1, 3), 1e3)]), np.append(y, 1)
