@@ -38,7 +38,7 @@ if not cython.compiled:
 OPERATIONS = 1000
 _EPSILON = cython.declare(cython.double, 2.0**-52)
 
-# A case that so many moves of pairs solve needs no proof.
+# No steps of H are made before so many moves of pairs: most of the cases that these solve are not worth them.
 _FEW_MOVES = cython.declare(cython.int, 10)
 # Then the whole solution's F is compared with H for at most this many steps of H.
 _FIRST_ASCENTS = cython.declare(cython.int, 32)

@@ -37,6 +37,10 @@ AT_BOUND = 1e-9
 UNBOUNDED = 1e300
 # A negative curvature of at most this multiple of the mean diagonal may be rounding.
 CURVATURE_ROUNDING = 1e-9
+OVERFLOW = (
+    "The solution overflows double precision, with C * sample_weight * class_weight up to {most:.3g}: "
+    "scale X (put a StandardScaler before the classifier), or lower C."
+)
 
 
 class Distinct(NamedTuple):
@@ -328,7 +332,14 @@ class DualProblem:
             Their decision values.
         intercept : float
             The intercept in these values.
+
+        Raises
+        ------
+        ValueError
+            If a decision value overflows.
         """
+        if not np.isfinite(values).all():
+            raise ValueError(OVERFLOW.format(most=float(self.bound[self.label != 0].max())))
         norm = float(beta @ (values - intercept))
         weight = np.where(self.label != 0, self.bound, 0.0)
         loss = float(weight @ np.maximum(0.0, 1.0 - self.label * values))

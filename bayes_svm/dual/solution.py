@@ -70,10 +70,6 @@ INEXACT = (
     "a KKT residual of {kkt:.2g} and a relative duality gap of {gap:.2g} are the best that double "
     "precision gives here: scale X (put a StandardScaler before the classifier), or lower C"
 )
-OVERFLOW = (
-    "The solution overflows double precision, with C * sample_weight * class_weight up to {C:.3g}: scale X "
-    "(put a StandardScaler before the classifier), or lower C."
-)
 
 
 @dataclass(frozen=True)
@@ -238,11 +234,10 @@ def solve(
     Raises
     ------
     ValueError
-        If its decision values or its objective overflow.
+        If its decision values overflow.
     """
     lower, upper = problem.lower, problem.upper
-    near = None if start is None else _settled(problem, start)
-    if near is not None:
+    if start is not None and (near := _settled(problem, start)) is not None:
         return near
     beta = np.zeros(len(problem.label)) if start is None else start.copy()
     beta, violation, steps = _approximate(problem, beta, tol, max_iter)
@@ -263,9 +258,8 @@ def solve(
         if found and len(free):
             attempts.append(_unperturbed(problem, polished, steps, pivots, tie_break))
         if not (attempts and attempts[-1].exact):
-            # Where the free points nearly depend on each other, the optimum at the perturbed targets may be
-            # the better one: at the exact targets its coefficients may leave their bounds, or not even sum
-            # to 0.
+            # Where free points nearly depend on each other, the optimum at the perturbed targets may be the
+            # better one: at the exact targets coefficients may leave their bounds, or not even sum to 0.
             attempts.append(_assemble(problem, beta, *work))
         if _is_final(attempts[-1]):
             return attempts[-1]
@@ -359,8 +353,6 @@ def _assemble(
     values = kernel_part + intercept
     kkt, scale, rounding, negligible = _measured(problem, beta, values)
     primal, dual = problem.objectives(beta, values, intercept)
-    if not np.isfinite(primal - dual):
-        raise ValueError(OVERFLOW.format(C=float(problem.bound[problem.label != 0].max())))
     gap = abs(_relative_gap(primal, dual))
     exact = kkt <= EXACT_RESIDUAL * scale and (gap <= EXACT_GAP or negligible)
     return DualSolution(
@@ -384,10 +376,16 @@ def _assemble(
 
 
 def _measured(problem: DualProblem, beta: Array, values: Array) -> tuple[float, float, float, bool]:
-    """KKT residual, its scale, its rounding error, and whether it is so small that no gap matters."""
-    kkt = _residual(problem, beta, values)
-    scale = max(1.0, float(np.abs(values).max()))
-    summands = problem.gram.largest_sum(beta)
+    """KKT residual, its scale, its rounding error, and whether it is so small that no gap matters.
+
+    The residual is the largest violation by a point or by the sum of beta, in units of the decision value.
+    The ends of paths are measured by :mod:`bayes_svm._core.optimality`, many at a time and without snapping.
+    """
+    lower, upper = problem.lower, problem.upper
+    violation = optimality_violation(snapped(beta, lower, upper), values - problem.label, lower, upper)
+    total = abs(float(beta.sum()))
+    kkt = max(float(violation.max()), total, total / max(float(np.abs(beta).max()), TINY))
+    scale, summands = max(1.0, float(np.abs(values).max())), problem.gram.largest_sum(beta)
     rounding = EPSILON * max(scale, summands)
     negligible = kkt <= ROUNDING_RESIDUAL * scale
     # Large summands leave values on a coarse grid, where a residual of zero means nothing.
@@ -395,17 +393,6 @@ def _measured(problem: DualProblem, beta: Array, values: Array) -> tuple[float, 
     if EXACT_RESIDUAL * scale < kkt <= EXACT_RESIDUAL * MOST_ROUNDING * scale:
         scale = min(max(scale, ROUNDING_SHARE * summands), MOST_ROUNDING * scale)
     return kkt, scale, rounding, negligible
-
-
-def _residual(problem: DualProblem, beta: Array, values: Array) -> float:
-    """KKT residual: the largest violation by a point or by the sum of beta, in units of the decision value.
-
-    The ends of paths are measured by :mod:`bayes_svm._core.optimality`, many at a time and without snapping.
-    """
-    lower, upper = problem.lower, problem.upper
-    residual = optimality_violation(snapped(beta, lower, upper), values - problem.label, lower, upper)
-    total = abs(float(beta.sum()))
-    return max(float(residual.max()), total, total / max(float(np.abs(beta).max()), TINY))
 
 
 def _relative_gap(primal: float, dual: float) -> float:
