@@ -32,8 +32,9 @@ problem, which is not timed, at one thread:
 
 * **warm**: sufficiency checks, then seeding and moves of pairs (SMO, second-order working set) to a violation
   of 1e-3, at most max(20000, 100 n) moves (Franc, Laskov and Mueller, ICML 2008, Algorithms 1 and 2);
-* **certified**: the same, each case stopped as soon as its sign is proven (Algorithm 3, with its test of
-  efficiency; the paper tries ten cases, here it is one in twelve, three to ten, and the work counts too);
+* **certified**: the same, each case stopped as soon as its sign is proven (Algorithm 3). The paper tries ten
+  cases, and gives up proofs if these are not worth it; here the search for a proof may take at most 7 % of the
+  work of the moves, in every case;
 * **path**: the exact values of `leave_one_out(..., method="path")`, not only their signs;
 * **path, signs**: the same with `sign_only=True`, which answers the question that the first two answer.
 

@@ -15,7 +15,7 @@ from bayes_svm._core.pair_records cimport (
     Whole,
     Work,
 )
-from bayes_svm._core.primal cimport LANES, best_intercept, gap_of, sensitivity_of
+from bayes_svm._core.primal cimport LANES, gap_of, good_intercept, sensitivity_of
 
 cdef Py_ssize_t largest_at(Py_ssize_t n, double* score) noexcept nogil
 cdef double error_of(Whole whole, int64_t steps, double length) noexcept nogil
@@ -26,13 +26,11 @@ cdef bint is_proven(Whole whole, Bounds bounds) noexcept nogil
 cdef Bounds raise_bound(
     Whole whole, Py_ssize_t point, Bounds bounds, double enough, int64_t max_ascents, Work work
 ) noexcept nogil
-cdef Bounds check_whole(
-    Whole whole, Py_ssize_t point, double rest, int64_t max_ascents, Work work
-) noexcept nogil
+cdef Bounds check_whole(Whole whole, Py_ssize_t point, double rest, Work work) noexcept nogil
 cdef (double, Bounds) look(
-    Whole whole, Py_ssize_t point, Pairs state, Bounds bounds, Work work
+    Whole whole, Py_ssize_t point, Pairs state, Bounds bounds, int64_t max_ascents, Work work
 ) noexcept nogil
-cdef (int, Bounds, Pairs, double, double) solve_left_out(
+cdef (int, Bounds, Pairs, double) solve_left_out(
     Whole whole, Py_ssize_t point, double rest, Rules rules, Work work
 ) noexcept nogil
 cdef void _solve_case(

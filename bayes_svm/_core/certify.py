@@ -32,27 +32,18 @@ if not cython.compiled:
         Whole,
         Work,
     )
-    from bayes_svm._core.primal import LANES, best_intercept, gap_of, sensitivity_of
+    from bayes_svm._core.primal import LANES, gap_of, good_intercept, sensitivity_of
 
 # Operations that a case takes for each point, about.
 OPERATIONS = 1000
 _EPSILON = cython.declare(cython.double, 2.0**-52)
 
-# No steps of H are made before so many moves of pairs: most of the cases that these solve are not worth them.
-_FEW_MOVES = cython.declare(cython.int, 10)
-# Then the whole solution's F is compared with H for at most this many steps of H.
-_FIRST_ASCENTS = cython.declare(cython.int, 32)
 # The distance of H from its own optimum is computed every so many steps of H.
 _GAP_EVERY = cython.declare(cython.int, 8)
-# Between two looks at F this many pairs are moved, and one more for every ``_PAUSE_SHARE`` moved before.
-_PAUSE = cython.declare(cython.int, 40)
-_PAUSE_SHARE = cython.declare(cython.int, 2)
-# H may make this many steps, and one more for every ``_ASCENT_SHARE`` moves of pairs.
-_ASCENTS = cython.declare(cython.int, 20)
-_ASCENT_SHARE = cython.declare(cython.int, 4)
-# Work of a step of H and of a look at F, in moves of a pair.
-_ASCENT = cython.declare(cython.double, 1.2)
-_LOOK = cython.declare(cython.double, 3.0)
+# Work of a look at F and of a step of H, in moves of a pair; a look waits until it can have so many steps.
+_LOOK = cython.declare(cython.double, 2.0)
+_ASCENT = cython.declare(cython.double, 1.1)
+_FEW_ASCENTS = cython.declare(cython.double, 3.0)
 
 
 def largest_at(n, score):
@@ -164,11 +155,8 @@ def raise_bound(whole, point, bounds, enough, max_ascents, work):
     return bounds
 
 
-def check_whole(whole, point, rest, max_ascents, work):
-    """Compare the whole problem's machine, as F, with H: the proof may be had without solving anything.
-
-    With at most one step of H this is a sufficiency check in closed form.
-    """
+def check_whole(whole, point, rest, work):
+    """Compare the whole problem's machine, as F, with one step of H: a sufficiency check in closed form."""
     start_from_whole(whole, point, rest, work)
     label, leaving = whole.label[point], whole.bound[point] - rest
     value = whole.gradient[point] + label + whole.intercept
@@ -176,18 +164,18 @@ def check_whole(whole, point, rest, max_ascents, work):
     H = start_ascent(whole, point, rest, work)
     allowance = whole.gap_rounding + (2.0 * whole.rounding + 8.0 * _EPSILON) * leaving
     bounds = Bounds(F, value, allowance, H, 0, 0.0, 1)
-    return raise_bound(whole, point, bounds, 0.0, max_ascents, work)
+    return raise_bound(whole, point, bounds, 0.0, 1, work)
 
 
-def look(whole, point, state, bounds, work):
-    """Update F by the iterate with the best intercept, and raise H as far as that is worth its work.
+def look(whole, point, state, bounds, max_ascents, work):
+    """Update F by the iterate with a good intercept, and raise H by at most so many steps.
 
     Returns the duality gap of the iterate and the bounds.
     """
     # F may fall to the primal value of the iterate.
     label, F, value, allowance, H = whole.label, bounds.F, bounds.value, bounds.allowance, bounds.H
     low, high = min(state.low, state.high), max(state.low, state.high)
-    shift = best_intercept(whole.n, label, work.bound, work.gradient, low, high, work.position, work.weight)
+    shift = good_intercept(whole.n, label, work.bound, work.gradient, low, high)
     gap = gap_of(whole.n, label, work.bound, work.beta, work.gradient, shift)
     if state.G + gap < F:
         F, value = state.G + gap, work.gradient[point] + label[point] + shift
@@ -202,9 +190,8 @@ def look(whole, point, state, bounds, work):
     rounding = error * (change + 4.0 * length) + _EPSILON * (gap * whole.n + abs(state.G) * state.moves)
     allowance = max(allowance, whole.gap_rounding + rounding)
     bounds = Bounds(F, value, allowance, H, bounds.ascents, bounds.length, bounds.columns)
-    # H is raised until it is as close to its optimum as G, for a limited share of the pairs' work.
-    ascents = min(_ASCENTS, state.moves) + state.moves // _ASCENT_SHARE
-    return gap, raise_bound(whole, point, bounds, gap, ascents, work)
+    # H is raised until it is as close to its optimum as G.
+    return gap, raise_bound(whole, point, bounds, gap, bounds.ascents + max_ascents, work)
 
 
 def solve_left_out(whole, point, rest, rules, work):
@@ -220,52 +207,48 @@ def solve_left_out(whole, point, rest, rules, work):
         The descent at the end.
     gap : float
         Duality gap of its iterate.
-    effort : float
-        Work, in moves of a pair.
     """
-    # One step of H may do for a proof.
-    bounds = check_whole(whole, point, rest, 1, work)
+    bounds = check_whole(whole, point, rest, work)
     if is_proven(whole, bounds):
-        return CHECKED, bounds, Pairs(-1, -1, 0.0, 0.0, 0.0, 0, 0.0, 0), 0.0, _ASCENT * bounds.ascents
+        return CHECKED, bounds, Pairs(-1, -1, 0.0, 0.0, 0.0, 0, 0.0, 0), 0.0
     state = start_descent(whole, point, rest, work)
-    # If not, see whether a few moves of pairs solve the case. If not, F may be below H after some more steps.
-    # If not, move pairs, and look at F and H in between.
-    if rules.proof:
-        state = descend(whole, state, rules.tolerance, min(_FEW_MOVES, rules.max_steps), work)
-        if state.second >= 0 and state.high - state.low > rules.tolerance:
-            bounds = raise_bound(whole, point, bounds, 0.0, _FIRST_ASCENTS, work)
-    looks, gap = 0, 0.0
-    while rules.proof and not is_proven(whole, bounds):
-        gap, bounds = look(whole, point, state, bounds, work)
-        looks += 1
-        over: cython.bint = state.second < 0 or state.high - state.low <= rules.tolerance
-        if is_proven(whole, bounds) or over or state.moves >= rules.max_steps:
-            break
-        pause = _PAUSE + state.moves // _PAUSE_SHARE
-        state = descend(whole, state, rules.tolerance, min(state.moves + pause, rules.max_steps), work)
-    # Without proofs, move pairs to the end.
-    if not rules.proof:
-        state = descend(whole, state, rules.tolerance, rules.max_steps, work)
-        shift = 0.5 * (state.low + state.high)
-        gap = gap_of(whole.n, whole.label, work.bound, work.beta, work.gradient, shift)
-    outcome = PROVEN if rules.proof and is_proven(whole, bounds) else UNPROVEN
-    return outcome, bounds, state, gap, state.moves + _ASCENT * bounds.ascents + _LOOK * looks
+    spent: cython.double = 0.0
+    while True:
+        # Move pairs until another look is no more than its share of the work.
+        target: cython.longlong = rules.max_steps
+        if rules.share > 0.0:
+            due: cython.double = (spent + _LOOK + _FEW_ASCENTS * _ASCENT) / rules.share
+            if due < target:
+                target = max(cython.cast(cython.longlong, due), state.moves) + 1
+        state = descend(whole, state, rules.tolerance, target, work)
+        over: cython.bint = state.moves < target or target >= rules.max_steps
+        # Look for a proof with what that leaves for steps of H.
+        left: cython.double = rules.share * state.moves - spent - _LOOK
+        if left < 0.0:
+            shift = 0.5 * (state.low + state.high)
+            gap = gap_of(whole.n, whole.label, work.bound, work.beta, work.gradient, shift)
+        else:
+            ascents = bounds.ascents
+            gap, bounds = look(
+                whole, point, state, bounds, cython.cast(cython.longlong, left / _ASCENT), work
+            )
+            spent += _LOOK + _ASCENT * (bounds.ascents - ascents)
+            if is_proven(whole, bounds):
+                return PROVEN, bounds, state, gap
+        if over:
+            return UNPROVEN, bounds, state, gap
 
 
 def _solve_case(whole, p, point, rest, rules, work, found):
     """Solve case p, and write what is found to ``found``."""
-    outcome, bounds, state, gap, effort = solve_left_out(whole, point, rest, rules, work)
-    found.outcomes[p], found.effort[p] = outcome, effort
+    outcome, bounds, state, gap = solve_left_out(whole, point, rest, rules, work)
+    found.outcomes[p] = outcome
     found.gap[p] = gap / max(abs(whole.dual + state.G), 1e-300)
     found.violation[p] = max(state.high - state.low, 0.0)
     found.values[p] = bounds.value
     # Without a proof the value is that of the last iterate.
     if outcome == UNPROVEN:
         found.values[p] = work.gradient[point] + whole.label[point] + 0.5 * (state.low + state.high)
-    # In a trial go on with the pairs alone, to compare their work with that of the proof.
-    if rules.trial and outcome == PROVEN:
-        state = descend(whole, state, rules.tolerance, rules.max_steps, work)
-    found.rival[p] = state.moves
     found.columns[p] = bounds.columns + state.columns
     found.steps[p] = bounds.ascents + state.moves
 
@@ -294,7 +277,7 @@ def solve_each(whole, points, rest, rules, work, found):
     n_cases = length(points, "points", 0)
     point = places(points, "points", n_cases, 0, problem.n, keep)
     left = doubles(rest, "rest", n_cases, READ, keep)
-    stop = Rules(rules.proof, rules.trial, rules.tolerance, rules.max_steps)
+    stop = Rules(rules.share, rules.tolerance, rules.max_steps)
     memory, signs = work_of(work, problem.n, keep), found_of(found, n_cases, keep)
     for head, tail in slices(n_cases, OPERATIONS * problem.n):
         with cython.nogil:
@@ -328,7 +311,7 @@ def check_each(whole, points, rest, work, proven):
     for head, tail in slices(n_cases, OPERATIONS * problem.n):
         with cython.nogil:
             for p in range(head, tail):
-                proves[p] = is_proven(problem, check_whole(problem, point[p], left[p], 1, memory))
+                proves[p] = is_proven(problem, check_whole(problem, point[p], left[p], memory))
 
 
 def whole_of(whole, keep):
@@ -371,8 +354,6 @@ def work_of(work, n, keep):
         doubles(work.curvature, "work.curvature", n, WRITE, keep),
         doubles(work.inverse, "work.inverse", n, WRITE, keep),
         doubles(work.score, "work.score", n, WRITE, keep),
-        doubles(work.position, "work.position", n, WRITE, keep),
-        doubles(work.weight, "work.weight", n, WRITE, keep),
     )
 
 
@@ -387,6 +368,4 @@ def found_of(found, n_cases, keep):
         doubles(found.gap, "found.gap", n_cases, WRITE, keep),
         numbers(found.columns, "found.columns", n_cases, WRITE, keep),
         numbers(found.steps, "found.steps", n_cases, WRITE, keep),
-        doubles(found.effort, "found.effort", n_cases, WRITE, keep),
-        doubles(found.rival, "found.rival", n_cases, WRITE, keep),
     )

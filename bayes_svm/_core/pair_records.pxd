@@ -61,8 +61,6 @@ cdef struct Work:
     double* curvature
     double* inverse
     double* score
-    double* position
-    double* weight
 
 cdef struct Pairs:
     Py_ssize_t first
@@ -75,8 +73,7 @@ cdef struct Pairs:
     int64_t columns
 
 cdef struct Rules:
-    bint proof
-    bint trial
+    double share
     double tolerance
     int64_t max_steps
 
@@ -96,5 +93,3 @@ cdef struct SignsFound:
     double* gap
     int64_t* columns
     int64_t* steps
-    double* effort
-    double* rival

@@ -170,8 +170,6 @@ class Work(NamedTuple):
         ``kbar(x, x)``, and one over it.
     score : array
         What a step along each coordinate gains.
-    position, weight : array
-        Kinks of the primal value as a function of the intercept, and the rises of its slope there.
     """
 
     beta: Array
@@ -186,8 +184,6 @@ class Work(NamedTuple):
     curvature: Array
     inverse: Array
     score: Array
-    position: Array
-    weight: Array
 
 
 class Pairs(NamedTuple):
@@ -224,18 +220,15 @@ class Rules(NamedTuple):
 
     Attributes
     ----------
-    proof : bool
-        Whether a proof of the sign may end a case.
-    trial : bool
-        Whether to find out if the moves of pairs alone would have been faster.
+    share : float
+        The search for a proof of the sign may take at most this share of the work of the moves of pairs.
     tolerance : float
         Violation of optimality at which the moves of pairs stop.
     max_steps : int
         Limit on the moves of pairs.
     """
 
-    proof: bool
-    trial: bool
+    share: float
     tolerance: float
     max_steps: int
 
@@ -291,10 +284,6 @@ class SignsFound(NamedTuple):
         Those of the step before are not counted again.
     steps : array of shape (n_cases,)
         Moves of pairs and steps of the bound.
-    effort : array of shape (n_cases,)
-        Work, in moves of a pair.
-    rival : array of shape (n_cases,)
-        Work of the moves of pairs alone, where that was tried.
     """
 
     values: Array
@@ -303,5 +292,3 @@ class SignsFound(NamedTuple):
     gap: Array
     columns: Numbers
     steps: Numbers
-    effort: Array
-    rival: Array

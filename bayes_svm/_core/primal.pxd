@@ -4,16 +4,12 @@ from bayes_svm._core.arrays cimport READ, doubles, length
 cdef enum:
     LANES = 16
 
-cdef double weighted_quantile(double* position, double* weight, Py_ssize_t n, double level) noexcept nogil
-cdef double best_intercept(
-    Py_ssize_t n,
-    double* label,
-    double* bound,
-    double* gradient,
-    double low,
-    double high,
-    double* position,
-    double* weight,
+cdef double _end_at(double* label, double* bound, double own, Py_ssize_t k) noexcept nogil
+cdef double sum_of_ends(
+    Py_ssize_t n, double* label, double* bound, double* residual, double shift
+) noexcept nogil
+cdef double good_intercept(
+    Py_ssize_t n, double* label, double* bound, double* residual, double low, double high
 ) noexcept nogil
 cdef double _gap_at(
     double* label, double* bound, double* coefficients, double* residual, double shift, Py_ssize_t k

@@ -10,7 +10,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 from bayes_svm._core.certify import check_each, solve_each
 from bayes_svm._core.pair_records import (
     CHECKED,
-    PROVEN,
     UNPROVEN,
     Rules,
     SignsFound,
@@ -26,16 +25,11 @@ from bayes_svm.utils.types import Array, Indices, Mask
 __all__ = ["keep_their_sign", "leave_out_signs", "proven"]
 
 
-# So many cases are tried before it is decided whether to look for proofs in the others. A trial does the work
-# of both ways, so it takes no more than this share of the cases, but FEWEST_TRIED at least. Of up to
-# TRIAL_CASES none is a trial: proofs are looked for in all.
-TRIAL_CASES, TRIAL_SHARE, FEWEST_TRIED = 10, 0.08, 3
-# Proofs are worth their work if at least this share of the cases tried ended by one, and they took at most
-# this share of the work of the moves of pairs alone.
-WORTH, LESS_WORK = 0.5, 0.85
-# Where exact paths are at hand, the check is worth its time if it proves at least this share of the cases
-# tried.
-SHARE_CHECKED = 0.2
+# The search for proofs takes at most this share of the work of the moves of pairs: it costs no more than that
+# where it finds nothing.
+PROOFS_SHARE = 0.07
+# Where exact paths are at hand, the check is worth its time if it proves at least a share of the cases tried.
+CASES_TRIED, SHARE_CHECKED = 10, 0.2
 # A thread takes so many cases at a time.
 CASES_PER_TASK = 32
 # A coefficient farther from its bounds than this multiple of the largest one is free beyond doubt.
@@ -73,9 +67,8 @@ def leave_out_signs(
     rest : array of shape (n_cases,)
         Upper bound that the point keeps; 0 leaves the point out.
     proof : bool
-        Whether to look for proofs. Of more than ten cases some are tried: one in twelve, three at least and
-        ten at most. The search is given up if fewer than half of these ended by a proof, or if it saved
-        little of the work that the moves of pairs alone would have been.
+        Whether to look for proofs. In each case the search takes at most 7 % of the work of the moves of
+        pairs, so that a case that a few moves solve has none beyond the checks.
     tolerance : float
         Violation of optimality at which the moves of pairs stop.
     max_steps : int
@@ -105,14 +98,8 @@ def leave_out_signs(
     found = _nothing_found(len(points))
     open_cases = _decide_at_once(solution, points, rest, found)
     limit = max(20_000, 100 * len(solution.beta)) if max_steps < 0 else max_steps
-    run = _Run(_whole(solution), points, rest, found)
-    checked, open_cases = run.check(open_cases)
-    run.solve(checked, Rules(False, False, tolerance, limit))
-    tried = _tried(open_cases)
-    left = np.setdiff1d(open_cases, tried, assume_unique=True)
-    run.solve(tried, Rules(proof, len(left) > 0, tolerance, limit))
-    if len(left):
-        run.solve_all(left, Rules(proof and _worth(found, tried), False, tolerance, limit), n_jobs)
+    share = PROOFS_SHARE if proof else 0.0
+    _Run(_whole(solution), points, rest, found).solve_all(open_cases, Rules(share, tolerance, limit), n_jobs)
     return found
 
 
@@ -170,20 +157,6 @@ def _decide_at_once(solution: DualSolution, points: Indices, rest: Array, found:
     return open_cases[found.outcomes[open_cases] == UNPROVEN]
 
 
-def _tried(cases: Indices) -> Indices:
-    """The cases that are tried before it is decided about the others; some from everywhere among them."""
-    if len(cases) <= TRIAL_CASES:
-        return cases
-    n_tried = min(TRIAL_CASES, max(FEWEST_TRIED, int(TRIAL_SHARE * len(cases))))
-    return cases[:: len(cases) // n_tried][:n_tried]
-
-
-def _worth(found: SignsFound, tried: Indices) -> bool:
-    """Whether enough of the cases tried ended by a proof, with clearly less work than pairs alone."""
-    often = bool(np.mean(found.outcomes[tried] == PROVEN) >= WORTH)
-    return often and bool(found.effort[tried].sum() <= LESS_WORK * found.rival[tried].sum())
-
-
 def proven(found: SignsFound, problem: DualProblem) -> Mask:
     """Which signs are proven to be those of the exact solution, for every optimal intercept."""
     return np.asarray((found.outcomes != UNPROVEN) & problem.convex)
@@ -211,7 +184,7 @@ def keep_their_sign(solution: DualSolution, points: Indices, rest: Array) -> Mas
     """
     kept = np.zeros(len(points), dtype=bool)
     run = _Run(_whole(solution), points.astype(np.int64), rest, _nothing_found(0))
-    tried = np.arange(0, len(points), max(1, len(points) // TRIAL_CASES))
+    tried = np.arange(0, len(points), max(1, len(points) // CASES_TRIED))
     left = np.setdiff1d(np.arange(len(points)), tried)
     for cases in (tried, left):
         checked, _ = run.check(cases)
@@ -302,7 +275,7 @@ def _surely_movable(beta: Array, label: Array, bound: Array) -> tuple[Mask, Mask
 
 def _nothing_found(n_cases: int) -> SignsFound:
     """An empty record for some cases."""
-    whole, real = np.zeros((3, n_cases), dtype=np.int64), np.zeros((5, n_cases))
+    whole, real = np.zeros((3, n_cases), dtype=np.int64), np.zeros((3, n_cases))
     return SignsFound(
         values=real[0],
         outcomes=whole[0],
@@ -310,8 +283,6 @@ def _nothing_found(n_cases: int) -> SignsFound:
         gap=real[2],
         columns=whole[1],
         steps=whole[2],
-        effort=real[3],
-        rival=real[4],
     )
 
 
