@@ -117,7 +117,8 @@ def missing(name: str) -> str:
 
 def packed(state: dict[str, Any]) -> dict[str, Any]:
     """State of a compact model to pickle: no training row occurs twice, and the arrays are compressed."""
-    state = state.copy()
+    # Without weights of the features the class says so.
+    state = {name: value for name, value in state.items() if name != "_weights" or value is not None}
     rows = [state.pop("support_vectors_")] if "support_" in state else []
     arrays = {
         name: value for name, value in state.items() if name in (*KEPT, *SUPPORT) and _is_numeric(value)
