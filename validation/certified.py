@@ -33,8 +33,8 @@ problem, which is not timed, at one thread:
 * **warm**: sufficiency checks, then seeding and moves of pairs (SMO, second-order working set) to a violation
   of 1e-3, at most max(20000, 100 n) moves (Franc, Laskov and Mueller, ICML 2008, Algorithms 1 and 2);
 * **certified**: the same, each case stopped as soon as its sign is proven (Algorithm 3). The paper tries ten
-  cases, and gives up proofs if these are not worth it; here the search for a proof may take at most 7 % of the
-  work of the moves, in every case;
+  cases, and gives up proofs if these are not worth it; here the search for a proof may take at most about
+  6 % of the work of the moves, in every case;
 * **path**: the exact values of `leave_one_out(..., method="path")`, not only their signs;
 * **path, signs**: the same with `sign_only=True`, which answers the question that the first two answer.
 
@@ -44,10 +44,10 @@ i in -2..2. RBF: C = 500^(i/7), i in 0..7, and gamma = 2^(-11 j/7), j in 0..7; t
 kernel reached us garbled ("exp(-2 7 11 |x-x'|^2)" with an i above), and the minus sign in the exponent is
 our reading: without it the kernel matrix would be the identity. As in the paper, times and kernel columns
 are summed over the grid and the splits before the ratios are taken; it sums five. Each time is the best of
-{repeats}, in turns; what has taken over {long} seconds is not run again. Columns are those used, nothing kept from one
-case to the next. *Certified share* is that of the cases which the checks left open, *slowest certified* the
-least speed-up of any single model of the grid, and *not converged* counts cases of "certified" that the limit
-on moves stopped."""
+{repeats}, in turns; what has taken over {long} seconds is not run again. Columns are those used, nothing kept
+from one case to the next. *Certified share* is that of the cases which the checks left open, *slowest
+certified* the least speed-up of any single model of the grid, and *not converged* counts cases of "certified"
+that the limit on moves stopped."""
 
 LONG = 0.5  # seconds that need not be measured twice
 # Table 3 of the paper: seconds and millions of columns of the standard approach, speed-ups, certified %.

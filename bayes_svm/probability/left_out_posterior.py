@@ -115,7 +115,8 @@ def _without(covariance: Array, leaving: Indices, root: Array) -> Array:
     scaled = covariance * root
     values, vectors = eigh(root[:, None] * scaled[leaving], check_finite=False)
     rotated = scaled @ vectors
-    return np.asarray(np.square(rotated) @ (1.0 / np.maximum(1.0 - values, np.finfo(float).eps)))
+    with np.errstate(over="ignore"):  # no variance will be above the prior's
+        return np.asarray(np.square(rotated) @ (1.0 / np.maximum(1.0 - values, np.finfo(float).eps)))
 
 
 def information_across(

@@ -90,3 +90,10 @@ def test_repeated_rows_count_as_often_and_one_of_them_goes():
     np.testing.assert_allclose(posterior.variance(X), explicit(X, r, 1 / C, X), rtol=1e-6)
     expected = explicit(X[1:], r[1:], 1 / C, X[:1])
     np.testing.assert_allclose(rows_left_out(machine, posterior)[:3], expected[0], rtol=1e-6)
+
+
+def test_probabilities_are_finite_where_a_variance_overflows():
+    X, y = noisy(n=60, d=2)
+    clf = BayesSVC(C=1e300, link="kwok").fit(X, y)
+    assert np.isfinite(clf.left_out_proba_).all()
+    assert np.isfinite(clf.predict_proba(X)).all()
