@@ -32,6 +32,7 @@ CALLED = {
     "grow": ("grow_each",),
     "optimality": ("check_ends", "check_moved"),
     "logistic": ("most_probable", "posterior_at"),
+    "informative": ("most_informative",),
     "primal": ("duality_gap", "sensitivity"),
     "smo": ("move_pairs",),
     "certify": ("check_each", "solve_each"),
@@ -93,6 +94,7 @@ def _use_everything():
             ConformalSVC(SVC(C=C, gamma=0.5), "margin").fit(X, y).p_values(X[:5] + 0.3)
     X, y = noisy(320)
     leave_one_out(SVC(C=3.0), X, y)
+    BayesSVC(C=0.1).fit(X, y)
     with mock.patch.object(tableau_path, "LEAST_ROWS", 0):
         X, y = noisy(60)
         for C in (0.3, 30.0):

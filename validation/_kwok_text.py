@@ -153,7 +153,10 @@ def read_out(texts: Reuters) -> tuple[dict[Setting, Outputs], list[list[object]]
                     columns[setting].append((values, *kernels.variances(machine, solution, setting)))
             if C == SETTINGS[0].C and k in checked:
                 whole = posterior_of(machine, solution, C)
-                means = [kernels.mean_full(one) for one in (whole.sketch(machine, SKETCH), whole)]
+                means = [
+                    kernels.mean_full(one)
+                    for one in (whole.sketch(machine, solution.problem.gram, SKETCH), whole)
+                ]
                 cells = (f"{mean:.2f}" for mean in means)
                 sketched.append([texts.names[k], int(texts.counts[k]), len(whole.points), *cells])
     found = {

@@ -23,6 +23,7 @@ MODULES = (
     "grow",
     "optimality",
     "logistic",
+    "informative",
     "primal",
     "team",
     "smo",

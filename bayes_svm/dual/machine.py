@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_svm._core.matrix import block
-from bayes_svm.dual.order import Words, rank_of_rows, rank_of_sets
+from bayes_svm.dual.order import Words, rank_of_rows, rank_of_sets, squared_distances_from_mean
 from bayes_svm.dual.problem import DualProblem, distinct_rows, is_convex
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.arrays import make_symmetric
@@ -123,10 +123,29 @@ class Machine:
         """Rank of each distinct row by what it holds: see :mod:`bayes_svm.dual.order`."""
         if self.keys is None:
             return rank_of_sets(self.gram.whole())
+        return rank_of_rows(self.X, self._distinct, self.keys)
+
+    @cached_property
+    def radial_rank(self) -> Indices:
+        """Rank of each distinct row by its distance from their mean; of equally far ones by ``content_rank``.
+
+        A small change of the data changes it little, while ``content_rank`` is as good as random. The rows
+        of a precomputed kernel have no mean; they are ranked by content.
+        """
+        if self.keys is None:
+            return self.content_rank
+        distance = squared_distances_from_mean(self.X[self._distinct])
+        rank = np.empty(len(distance), dtype=np.intp)
+        rank[np.lexsort((self.content_rank, distance))] = np.arange(len(distance))
+        return rank
+
+    @cached_property
+    def _distinct(self) -> Indices:
+        """The first of each distinct row."""
         rows = (self.row_of >= 0).nonzero()[0]
         first = np.empty(self.row_of.max() + 1, dtype=np.intp)
         first[self.row_of[rows][::-1]] = rows[::-1]
-        return rank_of_rows(self.X, first, self.keys)
+        return first
 
     @cached_property
     def kinds(self) -> tuple[Indices, Indices, Array, Array]:
@@ -148,12 +167,11 @@ class Machine:
         counts: Array = np.bincount(number, weights=copies[order]).astype(float)
         return kind, used[heads], unit[heads], counts
 
-    @cached_property
-    def kinds_by_content(self) -> Indices:
-        """The numbers of the kinds, class by class, and within a class in the order of ``content_rank``."""
+    def kinds_in_order(self, rank: Indices) -> Indices:
+        """The numbers of the kinds, class by class, and within a class in the order of a rank of the rows."""
         _, row, _, _ = self.kinds
         # Kinds of the same point follow each other already, in the order of the bound of a copy.
-        return np.argsort(self.y[row] * len(self.row_of) + self.content_rank[self.row_of[row]], kind="stable")
+        return np.argsort(self.y[row] * len(self.row_of) + rank[self.row_of[row]], kind="stable")
 
     @property
     def pairs(self) -> list[tuple[int, int]]:

@@ -76,7 +76,7 @@ def _sampled(machine: Machine, number: int, size: int | None) -> tuple[Array, in
     fewer = max(LEAST_SAMPLE, math.ceil(size * number / copies.sum()))
     if fewer >= number:
         return copies, number
-    order = machine.kinds_by_content
+    order = machine.kinds_in_order(machine.content_rank)
     label, mass = machine.y[row[order]], copies[order]
     of_class = np.bincount(label, weights=mass, minlength=len(machine.classes))
     ends = np.cumsum(mass) - np.append(0.0, np.cumsum(of_class))[label]
@@ -115,7 +115,9 @@ def groups_alone(machine: Machine, numbers: Indices) -> Leaving:
     )
 
 
-def strata(machine: Machine, number: int | None = None, size: int | None = None) -> Leaving:
+def strata(
+    machine: Machine, number: int | None = None, size: int | None = None, rank: Indices | None = None
+) -> Leaving:
     """Strata leave: each is a share of every class, so that the class ratio stays the same.
 
     The copies of the rows are dealt out to the strata in turn: class by class, and within a class in the
@@ -132,6 +134,8 @@ def strata(machine: Machine, number: int | None = None, size: int | None = None)
     size : int, optional
         If there are more kinds of rows than this, only so many strata leave that they have about so many
         copies; but at least 500, if there are so many. By default all strata leave.
+    rank : array of shape (n_distinct,), optional
+        Another rank of the distinct rows in place of ``content_rank``.
 
     Raises
     ------
@@ -141,7 +145,7 @@ def strata(machine: Machine, number: int | None = None, size: int | None = None)
     _, row, unit, copies = machine.kinds
     number = _number_of_strata(np.bincount(machine.y[row], weights=copies)) if number is None else number
     taken, number = _sampled(machine, number, size)
-    order = machine.kinds_by_content
+    order = machine.kinds_in_order(machine.content_rank if rank is None else rank)
     order = order[taken[order] > 0]
     dealt = deal(taken[order], int(min(number, taken.sum())))
     of = order[dealt.thing]
@@ -150,7 +154,9 @@ def strata(machine: Machine, number: int | None = None, size: int | None = None)
     return _leaving(machine, taken, dealt.hand, of, removed, copies, times)
 
 
-def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = None) -> Leaving:
+def strata_of_groups(
+    machine: Machine, numbers: Indices, number: int | None = None, rank: Indices | None = None
+) -> Leaving:
     """Strata of whole groups leave, which keep the class ratio as far as the groups allow.
 
     There are as many strata as the class that is in the fewest groups has groups, with the exceptions of
@@ -166,6 +172,8 @@ def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = No
         Number of the group of each row, from 0.
     number : int, optional
         Number of strata, by default as above.
+    rank : array of shape (n_distinct,), optional
+        A rank of the distinct rows that orders groups of the same size, in place of ``content_rank``.
 
     Raises
     ------
@@ -178,7 +186,7 @@ def strata_of_groups(machine: Machine, numbers: Indices, number: int | None = No
         number = min(_number_of_strata(np.count_nonzero(counts, axis=0)), len(present))
     if number > len(present):
         raise ValueError(f"leave_out={number} asks for more strata than there are groups: {len(present)}.")
-    rank = machine.content_rank
+    rank = machine.content_rank if rank is None else rank
     least = np.full(len(counts), len(rank))
     np.minimum.at(least, numbers[used], rank[machine.row_of[used]])
     order = present[np.lexsort((least[present], -counts[present].sum(axis=1)))]
@@ -230,8 +238,13 @@ def _number_of_strata(members: NDArray[Any]) -> int:
 
 
 def halves(machine: Machine, numbers: Indices | None) -> Leaving:
-    """Two strata leave: of rows, or, with ``numbers``, of whole groups."""
-    return strata(machine, 2) if numbers is None else strata_of_groups(machine, numbers, 2)
+    """Two strata leave: of rows, or, with ``numbers``, of whole groups.
+
+    Rows that are equally far out are in different halves, as far as may be.
+    """
+    if numbers is None:
+        return strata(machine, 2, rank=machine.radial_rank)
+    return strata_of_groups(machine, numbers, 2, rank=machine.radial_rank)
 
 
 def what_leaves(

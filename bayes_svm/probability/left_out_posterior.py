@@ -163,7 +163,7 @@ def information_across(
         own, other = ((half == one) & present).nonzero()[0], ((half != one) & present).nonzero()[0]
         unweighted = ((half != one) & ~present).nonzero()[0]
         share = np.bincount(point[own], weights=counted[own], minlength=len(problem.label)) / problem.bound
-        part = posterior.sharing(share[posterior.points]).sketch(machine, max_rows)
+        part = posterior.sharing(share[posterior.points]).sketch(machine, problem.gram, max_rows)
         if not part.definite:
             return None
         factor = part.factor_of(problem.gram.block(part.points, part.points))

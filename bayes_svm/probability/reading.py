@@ -20,8 +20,8 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["READERS", "Reader", "reader_of", "variance_at"]
 
-# Points of the posterior from which the information is computed. 64 are enough, as only the order of
-# magnitude matters: 128 or 256 change the mean log loss of no data set by more than 0.002.
+# Points of the posterior from which the information is computed: enough where only the order of magnitude
+# matters.
 SKETCH = 64
 
 
@@ -72,7 +72,7 @@ def _information(
     )
     if found is None:
         return None
-    sketch = merged(posterior.sketch(machine, SKETCH), machine, solution)
+    sketch = merged(posterior.sketch(machine, solution.problem.gram, SKETCH), machine, solution)
     return sketch, _of_rows(machine, away, found, lambda X: sketch.information(X))
 
 

@@ -12,7 +12,7 @@ from _sources import sources
 from bayes_svm._core import check_records, pair_records, records, removals
 
 # Modules whose headers have constants of their own.
-OWN = ("logistic", "optimality", "screen", "shrink", "smo", "team")
+OWN = ("informative", "logistic", "optimality", "screen", "shrink", "smo", "team")
 
 
 def arrays(arguments):

@@ -63,7 +63,8 @@ def test_probabilities_and_labels_are_ours(parameters, kind):
         assert np.ptp(expected[:, 0]) > 0.1
         clear = np.diff(np.sort(model.class_weight_ * expected, axis=1))[:, -1] > 1e-6
         np.testing.assert_array_equal(label[clear], model.predict(at.astype(float))[clear])
-        assert clear.mean() > 0.8
+        # Where nothing is known, classes can be equally probable.
+        assert clear[: len(X)].mean() > 0.8
 
 
 @pytest.mark.parametrize(

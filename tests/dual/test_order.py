@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.dual.order import coarse_keys
+from bayes_svm.dual.order import coarse_keys, squared_distances_from_mean
 
 
 def rank_of_rows(X, y, kernel="rbf"):
@@ -50,6 +50,33 @@ def test_dense_and_sparse_rows_have_the_same_order():
     dense = rank_of_rows(stored_zeros.toarray(), y)
     np.testing.assert_array_equal(rank_of_rows(stored_zeros, y), dense)
     np.testing.assert_array_equal(rank_of_rows(shuffled, y), dense)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("of", [np.asarray, sparse.csr_matrix])
+def test_squared_distances_from_the_mean_are_shares_of_the_largest(scale, of):
+    X, _ = noisy(n=40, d=5)
+    squared = np.square(X - X.mean(axis=0)).sum(axis=1)
+    found = squared_distances_from_mean(of(X * scale))
+    np.testing.assert_allclose(found, squared / squared.max(), atol=1e-9)
+    np.testing.assert_array_equal(squared_distances_from_mean(of(np.full((3, 2), 7.0))), 0.0)
+
+
+def test_the_radial_rank_does_not_depend_on_the_order_of_rows_or_columns_nor_on_how_they_are_stored():
+    X, y = awkward(n=40, d=5)
+
+    def ranks(X, y):
+        machine, _ = machine_of(SVC(gamma=0.5), X, y)
+        return machine.radial_rank[machine.row_of]
+
+    expected, random = ranks(X, y), np.random.default_rng(0)
+    rows = random.permutation(40)
+    np.testing.assert_array_equal(ranks(X[rows], y[rows]), expected[rows])
+    np.testing.assert_array_equal(ranks(sparse.csr_matrix(X), y), expected)
+    for values in (X, X + 1e-13):
+        distance = np.linalg.norm(values - np.unique(values, axis=0).mean(axis=0), axis=1)
+        found = ranks(values[:, random.permutation(5)], y)
+        assert np.all(np.diff(distance[np.argsort(found)]) > -1e-8)
 
 
 MATRICES = {

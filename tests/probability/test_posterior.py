@@ -104,3 +104,50 @@ def test_a_sketch_knows_less():
     whole, sketch = (posterior_of(machine, solution, 1.0, max_rows=rows) for rows in (None, 20))
     assert len(sketch.points) == 20
     assert np.all(sketch.variance(X) >= whole.variance(X) * (1 - 1e-12))
+
+
+def slowly_chosen(K, curvature, lam, most):
+    """Points with the largest r s^2 given those before, one after the other; the first of equal ones."""
+    chosen = []
+    for _ in range(most):
+        among, own = K[np.ix_(chosen, chosen)], K[:, chosen]
+        explained = own @ np.linalg.solve(among + lam * np.diag(1 / curvature[chosen]), own.T)
+        score = curvature * (K.diagonal() - explained.diagonal())
+        score[chosen] = -np.inf
+        chosen.append(int(np.flatnonzero(score >= score.max() * (1 - 1e-6))[0]))
+    return chosen
+
+
+@pytest.mark.parametrize("gamma", [0.01, 0.3, 10.0])
+def test_a_sketch_has_the_points_from_which_most_is_learned(gamma):
+    X, y = noisy(n=120)
+    machine, (solution,) = machine_of(SVC(gamma=gamma, C=2.0), X, y)
+    whole = posterior_of(machine, solution, 2.0)
+    order = np.argsort(machine.radial_rank[machine.row_of[whole.numbers]])
+    K = machine.kernel(whole.rows, whole.rows)[np.ix_(order, order)]
+    expected = slowly_chosen(K, whole.curvature[order], whole.lam, 20)
+    sketch = whole.sketch(machine, solution.problem.gram, 20)
+    assert len(whole.points) > 40
+    np.testing.assert_array_equal(sketch.points, np.sort(whole.points[order[expected]]))
+
+
+def test_a_sketch_of_many_points_is_about_as_good_in_heats(monkeypatch):
+    X, y = noisy(n=400)
+    machine, (solution,) = machine_of(SVC(), X, y)
+    whole, gram = posterior_of(machine, solution, 1.0), solution.problem.gram
+    monkeypatch.setattr("bayes_svm.probability.posterior.AT_A_TIME", 1000)
+    at_once = whole.sketch(machine, gram, 20)
+    monkeypatch.setattr("bayes_svm.probability.posterior.AT_A_TIME", 0)
+    in_heats = whole.sketch(machine, gram, 20)
+    assert len(whole.points) > 3 * 80
+    one, other, least = (posterior.variance(X).sum() for posterior in (at_once, in_heats, whole))
+    assert other - least <= 1.2 * (one - least)
+
+
+def test_a_sketch_has_no_points_that_add_nothing():
+    X = np.vstack([np.outer(np.arange(1, 101), [1e-9, 0.0]), [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]])
+    machine, (solution,) = machine_of(SVC(kernel="linear", C=1e-3), X, np.arange(103) % 2)
+    whole = posterior_of(machine, solution, 1e-3)
+    assert len(whole.points) > 40
+    sketch = whole.sketch(machine, solution.problem.gram, 20)
+    np.testing.assert_array_equal(sketch.numbers, np.intersect1d(whole.numbers, [100, 101, 102]))

@@ -1,0 +1,6 @@
+from bayes_svm._core.records import Numbers
+from bayes_svm.utils.types import Array
+
+def most_informative(
+    gram: Array, root: Array, ridge: float, factor: Array, score: Array, chosen: Numbers
+) -> int: ...
