@@ -8,15 +8,17 @@ from bayes_svm._core.arrays cimport READ, WRITE, doubles, length, numbers, rows
 cdef extern from *:
     """
     #define ALIKE 1e-6
+    #define SAME 1e-12
     #define NOTHING 1e-12
     """
-    const double ALIKE, NOTHING
+    const double ALIKE, SAME, NOTHING
 
+cdef void _unite(Py_ssize_t n, double** gram, double* curvature) noexcept nogil
 cdef Py_ssize_t _choose(
     Py_ssize_t n,
     Py_ssize_t most,
     double** gram,
-    double* root,
+    double* curvature,
     double ridge,
     double** factor,
     double* score,

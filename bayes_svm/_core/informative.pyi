@@ -2,5 +2,5 @@ from bayes_svm._core.records import Numbers
 from bayes_svm.utils.types import Array
 
 def most_informative(
-    gram: Array, root: Array, ridge: float, factor: Array, score: Array, chosen: Numbers
+    gram: Array, curvature: Array, ridge: float, factor: Array, score: Array, chosen: Numbers
 ) -> int: ...

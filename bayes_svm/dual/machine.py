@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from bayes_svm._core.matrix import block
-from bayes_svm.dual.order import Words, rank_of_rows, rank_of_sets, squared_distances_from_mean
+from bayes_svm.dual.order import Words, rank_of_rows, rank_of_sets
 from bayes_svm.dual.problem import DualProblem, distinct_rows, is_convex
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.arrays import make_symmetric
-from bayes_svm.kernels.choice import held, kernel_matrix
+from bayes_svm.kernels.choice import ALL_AT_ONCE, held, kernel_matrix
 from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix, WholeMatrix
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.dealing import copies_of_weight
@@ -23,6 +24,9 @@ from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Machine"]
+
+# Distances are rounded to so many decimals of a unit that is no simple fraction of them.
+GOLDEN, DECIMALS = 0.6180339887498949, 9
 
 
 @dataclass(frozen=True)
@@ -127,16 +131,31 @@ class Machine:
 
     @cached_property
     def radial_rank(self) -> Indices:
-        """Rank of each distinct row by its distance from their mean; of equally far ones by ``content_rank``.
+        r"""Rank of each distinct row by its distance from the mean; of equally far ones, by ``content_rank``.
 
-        A small change of the data changes it little, while ``content_rank`` is as good as random. The rows
-        of a precomputed kernel have no mean; they are ranked by content.
+        The distance is that of the feature vector from the weighted mean of all; beyond 6000 rows, from the
+        feature vector of the mean row. Where no rows are equally far, a small change of the data changes the
+        rank little, while ``content_rank`` is as good as random. The rows of a precomputed kernel, of which
+        there may be no mean row, are ranked by content.
         """
         if self.keys is None:
             return self.content_rank
-        distance = squared_distances_from_mean(self.X[self._distinct])
-        rank = np.empty(len(distance), dtype=np.intp)
-        rank[np.lexsort((self.content_rank, distance))] = np.arange(len(distance))
+        used, n = self.row_of >= 0, len(self._distinct)
+        mass = np.bincount(self.row_of[used], weights=self.weight[used], minlength=n)
+        weight = mass / mass.sum()
+        if len(self.gram) > ALL_AT_ONCE:  # not by what memory allows: it must not decide
+            rows = self.X[self._distinct]
+            mean = np.asarray(weight @ rows)[None]
+            near = self.kernel(rows, sparse.csr_matrix(mean) if sparse.issparse(rows) else mean)[:, 0]
+        else:
+            near = np.einsum("ij,j->i", self.gram.whole()[:n, :n], weight)
+        with np.errstate(over="ignore", invalid="ignore"):  # any order will do of what overflows
+            apart = self.gram.diagonal[:n] - 2.0 * near
+            apart = apart - apart.min()
+            # Rows that are equally far are so despite rounding: no fraction of small numbers is half a unit.
+            apart = (apart / (np.median(apart) or apart.max() or 1.0) * GOLDEN).round(DECIMALS)
+        rank = np.empty(n, dtype=np.intp)
+        rank[np.lexsort((self.content_rank, apart))] = np.arange(n)
         return rank
 
     @cached_property

@@ -18,14 +18,11 @@ __all__ = [
     "rank_of_rows",
     "rank_of_sets",
     "seed_of_rows",
-    "squared_distances_from_mean",
     "uniforms_of_rows",
 ]
 
 Words = NDArray[np.uint64]
 
-# Decimals of a distance.
-DECIMALS = 9
 # The first key sees so many bits of a value, counted from the largest value of its row.
 COARSE_BITS = 20
 # So many values are hashed at a time.
@@ -79,20 +76,6 @@ def rank_of_rows(X: Any, rows: Indices, first_keys: Words) -> Indices:
     rank = np.empty(len(rows), dtype=np.intp)
     rank[order] = np.arange(len(rows))
     return rank
-
-
-def squared_distances_from_mean(X: Any) -> Array:
-    """Squared distance of each row from the mean of all, as a share of the largest, to nine decimals."""
-    # In units of the largest value, so that no square overflows.
-    X = X / (abs(X).max() or 1.0)
-    if sparse.issparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        squared = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2.0 * (X @ mean) + mean @ mean
-    else:
-        centred = X - X.mean(axis=0)
-        squared = np.einsum("ij,ij->i", centred, centred)
-    # Rows as far as each other are so despite rounding.
-    return np.asarray((squared / (squared.max() or 1.0)).round(DECIMALS))
 
 
 def uniforms_of_rows(X: Any, seed: int, number: int) -> Array:

@@ -14,7 +14,7 @@ from bayes_svm.kernels.recomputed import Recomputed
 from bayes_svm.utils.memory import available_bytes, require_bytes
 from bayes_svm.utils.types import Indices
 
-__all__ = ["held", "kernel_matrix", "taken"]
+__all__ = ["ALL_AT_ONCE", "held", "kernel_matrix", "taken"]
 
 
 # The kernel matrix of up to this many points is computed as a whole, 288 MB: symmetry halves the work, and

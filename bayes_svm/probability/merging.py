@@ -48,7 +48,7 @@ def merged(posterior: Posterior, machine: Machine, solution: DualSolution) -> Po
 
     def by_content(some: Indices) -> Indices:
         """Places of points in an order that is not that of the rows."""
-        rank = machine.content_rank[machine.row_of[problem.first_row[some]]]
+        rank = machine.radial_rank[machine.row_of[problem.first_row[some]]]
         return np.argsort(rank, kind="stable")
 
     order = by_content(posterior.points)

@@ -120,8 +120,9 @@ class Posterior:
 
         One after the other that point is chosen from which most is learned, the one with the largest
         :math:`r_i s_i^2` given those before; of many points, first among some hundred at a time. What the
-        others would add is therefore small. The order of the rows does not matter, and a small change of
-        the data changes what is known about any point little. The variance of a sketch is larger.
+        others would add is therefore small. The order of the rows does not matter. A small change of the
+        data changes what is known about a point little, unless the data are symmetric. The variance of a
+        sketch is larger.
 
         Parameters
         ----------
@@ -135,22 +136,24 @@ class Posterior:
         if len(self.points) <= most:
             return self
         places = np.argsort(machine.radial_rank[machine.row_of[self.numbers]], kind="stable")
-        at_a_time = max(AT_A_TIME, 4 * most)
+        curvature, at_a_time = self.curvature.copy(), max(AT_A_TIME, 4 * most)
         while len(places) > at_a_time:
             heats = [places[start : start + at_a_time] for start in range(0, len(places), at_a_time)]
-            places = np.concatenate([self._informative(gram, heat, most) for heat in heats])
-        kept = np.sort(self._informative(gram, places, most))
-        return self._of(kept, self.curvature[kept])
+            places = np.concatenate([self._informative(gram, heat, curvature, most) for heat in heats])
+        kept = np.sort(self._informative(gram, places, curvature, most))
+        return self._of(kept, curvature[kept])
 
-    def _informative(self, gram: KernelMatrix, places: Indices, most: int) -> Indices:
+    def _informative(self, gram: KernelMatrix, places: Indices, curvature: Array, most: int) -> Indices:
         """The most informative of some active points, in the order in which they are given.
 
         All on the margin say equally much at first: of these it is the one nearest to the mean of the data.
+        Of points that are nearly the same the first gets the curvature of all.
         """
-        root, points = np.sqrt(self.curvature[places]), self.points[places]
+        points, own = self.points[places], curvature[places]
         chosen = np.empty(min(most, len(places)), dtype=np.int64)
         factor, score = np.empty((len(chosen), len(places))), np.empty(len(places))
-        found = most_informative(gram.block(points, points), root, self.lam, factor, score, chosen)
+        found = most_informative(gram.block(points, points), own, self.lam, factor, score, chosen)
+        curvature[places] = own
         return places[np.sort(chosen[:found])]
 
     def sharing(self, share: Array) -> Posterior:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.datasets import load_breast_cancer, make_blobs, make_classification, make_moons
 from sklearn.preprocessing import scale
 
 from bayes_svm import BayesSVC
@@ -18,7 +18,24 @@ def made():
     return scale(X), y
 
 
-@pytest.mark.parametrize("data", [breast_cancer, made])
+def moons():
+    X, y = make_moons(500, noise=0.2, random_state=194)
+    return scale(X), y
+
+
+def blobs():
+    X, y = make_blobs(500, centers=2, n_features=5, cluster_std=3, random_state=591)
+    return scale(X), y
+
+
+def binary(n=300):
+    """Many rows are equal, and many others are equally far from the mean."""
+    random = np.random.default_rng(0)
+    X = (random.random((n, 10)) < 0.4).astype(float)
+    return X, (X[:, :3].sum(axis=1) + 0.7 * random.normal(size=n) > 1.2).astype(int)
+
+
+@pytest.mark.parametrize("data", [breast_cancer, made, moons, blobs])
 @pytest.mark.parametrize("C", [1.0, 10.0])
 def test_probabilities_of_all_rows_and_far_from_them_survive_noise_and_another_order_of_columns(data, C):
     X, y = data()
@@ -39,3 +56,13 @@ def test_a_change_of_units_changes_little():
     np.testing.assert_allclose(BayesSVC().fit(3 * X, y).predict_proba(3 * X), expected, atol=0.02)
     single = X.astype(np.float32)
     np.testing.assert_allclose(BayesSVC().fit(single, y).predict_proba(single), expected, atol=0.02)
+
+
+def test_the_order_of_the_columns_changes_little_where_rows_are_equal_or_equally_far():
+    X, y = binary()
+    at = np.vstack([X, 2 * X, -X])
+    expected = BayesSVC(C=10.0).fit(X, y).predict_proba(at)
+    order = np.random.default_rng(0).permutation(10)
+    np.testing.assert_allclose(
+        BayesSVC(C=10.0).fit(X[:, order], y).predict_proba(at[:, order]), expected, atol=0.02
+    )

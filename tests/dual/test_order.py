@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.dual.order import coarse_keys, squared_distances_from_mean
+from bayes_svm.dual.order import coarse_keys
 
 
 def rank_of_rows(X, y, kernel="rbf"):
@@ -52,31 +52,48 @@ def test_dense_and_sparse_rows_have_the_same_order():
     np.testing.assert_array_equal(rank_of_rows(shuffled, y), dense)
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def radial(X, y, weight=None, **parameters):
+    machine, _ = machine_of(SVC(**({"gamma": 0.5} | parameters)), X, y, weight)
+    return machine.radial_rank[machine.row_of]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"kernel": "linear"}, {"kernel": "poly", "coef0": 1.0}], ids=str)
 @pytest.mark.parametrize("of", [np.asarray, sparse.csr_matrix])
-def test_squared_distances_from_the_mean_are_shares_of_the_largest(scale, of):
-    X, _ = noisy(n=40, d=5)
-    squared = np.square(X - X.mean(axis=0)).sum(axis=1)
-    found = squared_distances_from_mean(of(X * scale))
-    np.testing.assert_allclose(found, squared / squared.max(), atol=1e-9)
-    np.testing.assert_array_equal(squared_distances_from_mean(of(np.full((3, 2), 7.0))), 0.0)
+def test_rows_are_ranked_by_their_distance_from_the_mean_feature_vector(parameters, of):
+    X, y = noisy(n=40, d=5)
+    weight = np.random.default_rng(0).integers(1, 4, size=40)
+    found = radial(of(X), y, weight, **parameters)
+    machine, _ = machine_of(SVC(**({"gamma": 0.5} | parameters)), X, y)
+    K = machine.kernel(X, X)
+    share = weight / weight.sum()
+    squared = K.diagonal() - 2 * K @ share + share @ K @ share
+    np.testing.assert_array_equal(found, np.argsort(np.argsort(squared)))
 
 
-def test_the_radial_rank_does_not_depend_on_the_order_of_rows_or_columns_nor_on_how_they_are_stored():
+def test_many_rows_are_ranked_by_their_distance_from_the_mean_row(monkeypatch):
+    monkeypatch.setattr("bayes_svm.dual.machine.ALL_AT_ONCE", 10)
+    X, y = noisy(n=60, d=5)
+    expected = np.argsort(np.argsort(np.linalg.norm(X - X.mean(axis=0), axis=1)))
+    for of in (np.asarray, sparse.csr_matrix):
+        machine, _ = machine_of(SVC(gamma=0.5), of(X), y)
+        np.testing.assert_array_equal(machine.radial_rank[machine.row_of], expected)
+
+
+def test_the_radial_rank_does_not_depend_on_the_order_of_rows_or_columns():
     X, y = awkward(n=40, d=5)
-
-    def ranks(X, y):
-        machine, _ = machine_of(SVC(gamma=0.5), X, y)
-        return machine.radial_rank[machine.row_of]
-
-    expected, random = ranks(X, y), np.random.default_rng(0)
+    expected, random = radial(X, y), np.random.default_rng(0)
     rows = random.permutation(40)
-    np.testing.assert_array_equal(ranks(X[rows], y[rows]), expected[rows])
-    np.testing.assert_array_equal(ranks(sparse.csr_matrix(X), y), expected)
-    for values in (X, X + 1e-13):
-        distance = np.linalg.norm(values - np.unique(values, axis=0).mean(axis=0), axis=1)
-        found = ranks(values[:, random.permutation(5)], y)
-        assert np.all(np.diff(distance[np.argsort(found)]) > -1e-8)
+    np.testing.assert_array_equal(radial(X[rows], y[rows]), expected[rows])
+    np.testing.assert_array_equal(radial(sparse.csr_matrix(X), y), expected)
+    X, y = noisy(n=40, d=5)
+    np.testing.assert_array_equal(radial(X[:, random.permutation(5)], y), radial(X, y))
+    # Pairs of mirrored rows are equally far, and their places follow from what they hold.
+    steps = np.arange(1, 33) / 10
+    X = np.concatenate([steps, -steps])[:, None] + 0.3
+    rows = random.permutation(64)
+    ranks = radial(X, np.tile([0, 1], 32), gamma=3.0)
+    np.testing.assert_array_equal(radial(X[rows], np.tile([0, 1], 32)[rows], gamma=3.0), ranks[rows])
+    assert np.all(ranks[:32] // 2 == ranks[32:] // 2)
 
 
 MATRICES = {
