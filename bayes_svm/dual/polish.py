@@ -22,6 +22,7 @@ from bayes_svm.dual.tableau_path import Stretch, base_of, beta_at, follow_on, mo
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = [
+    "MAX_ROUNDS",
     "Polished",
     "at_exact_targets",
     "coefficients_of_partition",
@@ -31,7 +32,7 @@ __all__ = [
     "polish",
 ]
 
-
+# Most tableaux of a polish.
 MAX_ROUNDS = 100
 # Exchanges go on as long as each time at most this share of the ones before is needed.
 FEWER = 0.75
@@ -118,7 +119,9 @@ class Polished:
     of_fixed: Array | None = None
 
 
-def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) -> Polished:
+def polish(
+    problem: DualProblem, targets: Array, beta: Array, violation: float, rounds: int = MAX_ROUNDS
+) -> Polished:
     """Exact optimum for ``targets``, from coefficients that violate its conditions by ``violation``.
 
     Parameters
@@ -131,6 +134,8 @@ def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) 
         Feasible coefficients.
     violation : float
         Violation of optimality: the larger it is, the more points the tableau covers.
+    rounds : int
+        Most tableaux that it may take.
 
     Returns
     -------
@@ -141,7 +146,7 @@ def polish(problem: DualProblem, targets: Array, beta: Array, violation: float) 
     pivots, best, free = 0, np.inf, np.empty(0, dtype=np.intp)
     beta = snapped(beta, lower, upper)
     try:
-        for _ in range(MAX_ROUNDS):
+        for _ in range(rounds):
             beta, free = _independent_free(problem, beta)
             settled = _exchanged_few(problem, targets, beta, free) if len(free) else None
             if settled is not None:

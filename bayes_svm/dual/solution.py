@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayes_svm.dual.low_rank import low_rank_start
 from bayes_svm.dual.polish import (
+    MAX_ROUNDS,
     Polished,
     at_exact_targets,
     exchanged,
@@ -25,12 +26,13 @@ from bayes_svm.dual.problem import (
     movable,
     snapped,
 )
+from bayes_svm.dual.tableau import FreeSystem
 from bayes_svm.dual.working_set import lower_violation
 from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
-__all__ = ["DualSolution", "solve", "warn_if_inexact"]
+__all__ = ["DualSolution", "solve", "solve_on_margin", "warn_if_inexact"]
 
 
 # A solution is exact if its KKT residual is at most this multiple of its scale, and its relative duality
@@ -45,6 +47,8 @@ UNIQUE = 1e-8
 # These perturbations of the targets are tried in turn, until the solution at the exact targets is exact to
 # rounding.
 TIE_BREAKS = (1e-7, 1e-9, 1e-11, 1e-13)
+# After the first, a polish may take so many tableaux, and one more for so many free points.
+FEW_ROUNDS, FREE_PER_ROUND = 8, 16
 # A residual of at most this multiple of its rounding error is no more than rounding.
 ROUNDING_FACTOR = 10.0
 # Decision values that differ by no more than this multiple of the rounding error are equal. Left-out values
@@ -53,6 +57,9 @@ RESOLUTION_FACTOR = 64.0
 # After so many pair updates per point a start by the rank of the kernel is tried. It is taken if it violates
 # optimality by at most NEAR_ENOUGH.
 FEW_UPDATES, NEAR_ENOUGH = 5, 0.01
+# A point whose residual is at most ON_MARGIN may be on the margin. Of at most so many such points
+# coefficients are sought that all share, with this ridge.
+ON_MARGIN, MOST_ON_MARGIN, RIDGE = 1e-6, 1000, 1e-12
 EPSILON, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 # A scale may be raised to this share of the summands, and up to MOST_ROUNDING times: see DualSolution.scale.
 ROUNDING_SHARE, MOST_ROUNDING = 1e-5, 100.0
@@ -248,9 +255,9 @@ def solve(
         reason = STOPPED.format(max_iter=max_iter, violation=violation)
         return replace(_assemble(problem, *unpolished, steps), reason=reason, polished=False)
     attempts: list[DualSolution] = []
-    pivots = 0
+    pivots, rounds, least = 0, MAX_ROUNDS, np.inf
     for tie_break in TIE_BREAKS:
-        polished = polish(problem, margin_targets(problem.label, tie_break), beta, violation)
+        polished = polish(problem, margin_targets(problem.label, tie_break), beta, violation, rounds)
         found = polished.reason is None
         beta, free = polished.beta, polished.free
         pivots += polished.pivots
@@ -264,14 +271,66 @@ def solve(
         if _is_final(attempts[-1]):
             return attempts[-1]
         violation = attempts[-1].kkt_residual
-        if not found:
+        # Where rounding decides which points are free, smaller perturbations do not help any more, and
+        # exchanges go on for ever. The next targets are near these.
+        if not found or violation > least / 2:
             break
+        if attempts[-1].exact:
+            least = violation
+        rounds = min(MAX_ROUNDS, FEW_ROUNDS + len(free) // FREE_PER_ROUND)
     if not any(attempt.exact for attempt in attempts):
         attempts.append(_assemble(problem, *unpolished, steps))
     best = min(attempts, key=lambda attempt: (not attempt.exact, attempt.kkt_residual, _off_margin(attempt)))
     if best.exact and _off_margin(best) > EXACT_RESIDUAL * best.scale:
         return replace(best, tie_break=0.0)
     return best
+
+
+def solve_on_margin(problem: DualProblem, beta: Array, residual: Array) -> DualSolution | None:
+    """The solution, if points near the margin are those that are on it, dependent or not.
+
+    Of points on a circle that are all on the margin many sets of coefficients are optimal, and rounding
+    decides which of the points can be free alone. Here all are, as long as they stay within their bounds.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        A convex problem.
+    beta : array of shape (n_points,)
+        Coefficients within their bounds; of those near the margin only the sum in each class matters.
+    residual : array of shape (n_points,)
+        Residuals, which tell what is near the margin.
+
+    Returns
+    -------
+    DualSolution or None
+        The solution, whose free points may be dependent. None if this is none, to rounding, and where no
+        point at a bound is near the margin.
+    """
+    lower, upper, beta = problem.lower, problem.upper, beta.copy()
+    free = ((np.abs(residual) <= ON_MARGIN) & (upper > lower)).nonzero()[0]
+    if len(free) <= np.count_nonzero((beta > lower) & (beta < upper)):
+        return None  # no point at a bound is on the margin
+    for label in (-1.0, 1.0):
+        own = free[problem.label[free] == label]
+        # All with the same share of their bounds.
+        beta[own] = problem.bound[own] * (beta[own].sum() / max(problem.bound[own].sum(), TINY))
+    while 0 < len(free) <= MOST_ON_MARGIN:
+        try:
+            system = FreeSystem(problem.gram, free, problem.shift, RIDGE)
+        except np.linalg.LinAlgError:
+            return None
+        wanted = problem.label[free] - problem.gram.product(beta)[free]
+        moved = beta[free] + system.solve(wanted, -float(beta.sum()))[0]
+        beta[free] = np.clip(moved, lower[free], upper[free])
+        within = beta[free] == moved
+        if within.all():
+            solution = _assemble(problem, beta, free, 0)
+            residual_left = max(solution.kkt_residual, _off_margin(solution))
+            settled = solution.exact and residual_left <= ROUNDING_RESIDUAL * solution.scale
+            return solution if settled else None
+        free = free[within]
+    return None
 
 
 def _approximate(problem: DualProblem, beta: Array, tol: float, max_iter: int) -> tuple[Array, float, int]:

@@ -94,13 +94,16 @@ class FreeSystem:
         Numbers of the free points.
     shift : float
         Constant added to the kernel.
+    ridge : float, default=0.0
+        Multiple of the shifted diagonal that is added to it. Of dependent points the system then has a
+        solution, if it has one at all: the refinement takes out what the ridge changes.
 
     Attributes
     ----------
     block : array of shape (n_free, n_free)
-        Kernel matrix of the free points, without the shift.
+        Kernel matrix of the free points, without shift and ridge.
     factor : array of shape (n_free, n_free)
-        Lower Cholesky factor of the shifted matrix.
+        Lower Cholesky factor of the shifted matrix, with the ridge.
     ones : array of shape (n_free,)
         Solution of the shifted system for a right-hand side of ones.
     total : float
@@ -112,11 +115,14 @@ class FreeSystem:
         If the free points are dependent, or the kernel is not positive definite on them.
     """
 
-    def __init__(self, gram: KernelMatrix, free: Indices, shift: float) -> None:
+    def __init__(self, gram: KernelMatrix, free: Indices, shift: float, ridge: float = 0.0) -> None:
         self.free = free
         self.shift = shift
         self.block = gram.block(free, free)
-        self.factor, info = cholesky(self.block + shift)
+        shifted = self.block + shift
+        if ridge:
+            shifted.flat[:: len(free) + 1] *= 1.0 + ridge
+        self.factor, info = cholesky(shifted)
         if info != 0:
             raise np.linalg.LinAlgError("the kernel is not positive definite on the free points")
         self.ones = solve_with_factor(self.factor, np.ones(len(free)))

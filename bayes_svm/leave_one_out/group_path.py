@@ -85,7 +85,7 @@ def follow_anew(origin: Origin, case: Removals) -> Outcomes | None:
     if time < 1.0:
         return None
     beta[moved] = goal
-    return end_solved(remaining, case, beta, "path", events=events)
+    return end_solved(origin, remaining, case, beta, "path", events=events)
 
 
 def _follow_once(path: _GroupPath, beta: Array, time: float) -> tuple[Array, int, float] | None:

@@ -8,8 +8,9 @@ import numpy as np
 
 from bayes_svm._core.removals import Removals
 from bayes_svm.dual.problem import DualProblem
-from bayes_svm.dual.solution import DualSolution, solve
+from bayes_svm.dual.solution import DualSolution, solve, solve_on_margin
 from bayes_svm.leave_one_out.outcomes import Outcomes, Remainders
+from bayes_svm.leave_one_out.start import Origin
 from bayes_svm.utils.types import Array
 
 __all__ = ["end_solved", "retrain"]
@@ -47,6 +48,12 @@ def retrain(
         What is known of the case.
     """
     remaining = replace(problem, bound=case.bounds(problem.bound, 0))
+    if start is not None and problem.convex:
+        # All points on the margin may stay there.
+        kept = np.clip(start.beta, remaining.lower, remaining.upper)
+        shared = solve_on_margin(remaining, kept, start.values - problem.label)
+        if shared is not None:
+            return _outcome_of(shared, case, _status_of(shared), events=0)
     tol = TIGHT if problem.convex else LOOSE
     seeds = [None] if start is None else [_seeded(remaining, start), None]
     # If the start at the whole solution does not lead to an exact one, start from zero.
@@ -54,17 +61,22 @@ def retrain(
         solution = solve(remaining, tol=tol, max_iter=max_iter, start=seed)
         if solution.exact or not problem.convex:
             break
-    status = "inexact" if not solution.exact else "re-trained" if solution.stable else "unstable"
-    return _outcome_of(solution, case, status, events=solution.pivots)
+    return _outcome_of(solution, case, _status_of(solution), events=solution.pivots)
+
+
+def _status_of(solution: DualSolution) -> str:
+    return "inexact" if not solution.exact else "re-trained" if solution.stable else "unstable"
 
 
 def end_solved(
-    remaining: DualProblem, case: Removals, beta: Array, status: str, *, events: int
+    origin: Origin, remaining: DualProblem, case: Removals, beta: Array, status: str, *, events: int
 ) -> Outcomes | None:
     """Solve a case's remaining problem from the end of its path, near which its solution is.
 
     Parameters
     ----------
+    origin : Origin
+        The solution from which the path started.
     remaining : DualProblem
         The problem without the case.
     case : Removals
@@ -81,7 +93,9 @@ def end_solved(
     Outcomes or None
         What is known of the case; None if the solution is not exact.
     """
-    solution = solve(remaining, start=np.clip(beta, remaining.lower, remaining.upper))
+    lower, upper = remaining.lower, remaining.upper
+    shared = solve_on_margin(remaining, np.clip(origin.exact_beta, lower, upper), origin.exact_residual)
+    solution = shared or solve(remaining, start=np.clip(beta, lower, upper))
     if not solution.exact:
         return None
     status = status if solution.stable else "unstable"

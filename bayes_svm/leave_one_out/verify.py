@@ -382,7 +382,7 @@ def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> Non
     for k in (~whole & ~hopeless).nonzero()[0]:
         remaining = replace(problem, bound=bounds[k])
         case, events = batch.removals.take(paths[k : k + 1]), int(ends.events[paths[k]])
-        found = end_solved(remaining, case, beta[k], "re-trained", events=events)
+        found = end_solved(origin, remaining, case, beta[k], "re-trained", events=events)
         if found is not None:
             outcomes.put(batch.removals, paths[k : k + 1], found)
     left, paths, values = left.take(good), paths[good], values[good]

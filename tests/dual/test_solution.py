@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_circles
@@ -8,7 +10,7 @@ from _data import IDA, awkward, ida, noisy, three_classes
 from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.problem import intercept_interval
-from bayes_svm.dual.solution import solve
+from bayes_svm.dual.solution import solve, solve_on_margin
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out.start import pinning_points
 from oracles.left_out import train
@@ -362,3 +364,24 @@ def test_coefficients_of_any_finite_size_are_shared_among_rows():
         model = BayesSVC(C=1e300, kernel="linear").fit(X, y)
     assert np.isfinite(model.dual_coef_).all()
     np.testing.assert_allclose(model.predict_proba(X), 0.5)
+
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_dependent_points_on_the_margin_share_what_they_carry(n):
+    X, y = make_circles(n, factor=0.5, random_state=0)
+    problem, solution = solved(SVC(), X, 2 * y - 1)
+    shared = solve_on_margin(problem, solution.beta, solution.values - problem.label)
+    assert len(shared.free) == n  # of which some fifty are independent
+    assert max(shared.kkt_residual, np.abs(shared.values - problem.label).max()) <= 1e-12
+    for label in (-1, 1):  # turned by the angle between two points, the data are the same
+        assert np.ptp(shared.alpha[problem.label == label]) <= 0.1 * shared.alpha.max()
+    low = np.flatnonzero(problem.label > 0)[:3]
+    lower = replace(problem, bound=np.where(np.isin(np.arange(n), low), 0.5 * shared.alpha, problem.bound))
+    within = solve_on_margin(lower, shared.beta, shared.values - problem.label)
+    assert np.all(within.alpha <= lower.bound)
+    assert np.abs(within.values - problem.label).max() <= 1e-12
+
+
+def test_where_the_free_points_are_all_there_is_nothing_to_share():
+    problem, solution = solved(SVC(), *noisy(n=40))
+    assert solve_on_margin(problem, solution.beta, solution.values - problem.label) is None

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from sklearn.datasets import make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from _data import awkward, noisy
+from bayes_svm import leave_one_out
 from bayes_svm._core.removals import Removals
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.leave_one_out.retrain import retrain
@@ -53,3 +55,15 @@ def test_the_problem_is_left_as_it_was():
     problem = machine.problem(0)
     alone(problem, 0, 0.0)
     np.testing.assert_array_equal(problem.bound, np.ones(30))
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+@pytest.mark.parametrize("n", [60, 300])
+def test_points_on_circles_are_left_out_alike_and_without_endless_exchanges(n, C):
+    """Turned by the angle between two points of a circle, the data are the same."""
+    X, y = make_circles(n, factor=0.5, random_state=0)
+    found = leave_one_out(SVC(C=C), X, y)
+    assert set(found.status) <= {"path", "re-trained", "unchanged"}
+    assert found.events.max() <= 10 * n
+    for label in (0, 1):
+        assert np.ptp(found.decision_values[y == label]) <= 1e-8
