@@ -26,7 +26,7 @@ from bayes_svm.dual.problem import (
     movable,
     snapped,
 )
-from bayes_svm.dual.tableau import FreeSystem
+from bayes_svm.dual.tableau import FreeSystem, independent_points
 from bayes_svm.dual.working_set import lower_violation
 from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Indices
@@ -97,7 +97,8 @@ class DualSolution:
     values : array of shape (n_points,)
         ``f(x_g)``.
     free : array of shape (n_free,)
-        Points with ``0 < alpha < C``, which lie on the margin; they are independent.
+        Points with ``0 < alpha < C``, which lie on the margin; they are independent. Only where no such
+        solution is exact to double precision, others with ``0 < alpha < C`` depend on them.
     kkt_residual : float
         Largest violation of the optimality conditions, in units of the decision value.
     scale : float
@@ -279,6 +280,11 @@ def solve(
             least = violation
         rounds = min(MAX_ROUNDS, FEW_ROUNDS + len(free) // FREE_PER_ROUND)
     if not any(attempt.exact for attempt in attempts):
+        least_off = min(attempts, key=lambda attempt: attempt.kkt_residual)
+        shared = solve_on_margin(problem, least_off.beta, least_off.gradient + least_off.intercept)
+        if shared is not None:
+            free = independent_points(problem.gram, shared.free, problem.shift)
+            return replace(shared, free=free, smo_steps=steps, pivots=pivots)
         attempts.append(_assemble(problem, *unpolished, steps))
     best = min(attempts, key=lambda attempt: (not attempt.exact, attempt.kkt_residual, _off_margin(attempt)))
     if best.exact and _off_margin(best) > EXACT_RESIDUAL * best.scale:
@@ -286,7 +292,9 @@ def solve(
     return best
 
 
-def solve_on_margin(problem: DualProblem, beta: Array, residual: Array) -> DualSolution | None:
+def solve_on_margin(
+    problem: DualProblem, beta: Array, residual: Array, n_free: int = 0
+) -> DualSolution | None:
     """The solution, if points near the margin are those that are on it, dependent or not.
 
     Of points on a circle that are all on the margin many sets of coefficients are optimal, and rounding
@@ -300,17 +308,18 @@ def solve_on_margin(problem: DualProblem, beta: Array, residual: Array) -> DualS
         Coefficients within their bounds; of those near the margin only the sum in each class matters.
     residual : array of shape (n_points,)
         Residuals, which tell what is near the margin.
+    n_free : int, default=0
+        Nothing is tried if no more points than this are near the margin.
 
     Returns
     -------
     DualSolution or None
-        The solution, whose free points may be dependent. None if this is none, to rounding, and where no
-        point at a bound is near the margin.
+        The solution, whose free points may be dependent; None if this is none, to rounding.
     """
     lower, upper, beta = problem.lower, problem.upper, beta.copy()
     free = ((np.abs(residual) <= ON_MARGIN) & (upper > lower)).nonzero()[0]
-    if len(free) <= np.count_nonzero((beta > lower) & (beta < upper)):
-        return None  # no point at a bound is on the margin
+    if len(free) <= n_free:
+        return None
     for label in (-1.0, 1.0):
         own = free[problem.label[free] == label]
         # All with the same share of their bounds.

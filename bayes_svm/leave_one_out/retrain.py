@@ -51,7 +51,7 @@ def retrain(
     if start is not None and problem.convex:
         # All points on the margin may stay there.
         kept = np.clip(start.beta, remaining.lower, remaining.upper)
-        shared = solve_on_margin(remaining, kept, start.values - problem.label)
+        shared = solve_on_margin(remaining, kept, start.values - problem.label, len(start.free))
         if shared is not None:
             return _outcome_of(shared, case, _status_of(shared), events=0)
     tol = TIGHT if problem.convex else LOOSE
@@ -94,8 +94,10 @@ def end_solved(
         What is known of the case; None if the solution is not exact.
     """
     lower, upper = remaining.lower, remaining.upper
-    shared = solve_on_margin(remaining, np.clip(origin.exact_beta, lower, upper), origin.exact_residual)
-    solution = shared or solve(remaining, start=np.clip(beta, lower, upper))
+    kept, n_free = np.clip(origin.exact_beta, lower, upper), len(origin.system.free)
+    solution = solve_on_margin(remaining, kept, origin.exact_residual, n_free)
+    if solution is None:
+        solution = solve(remaining, start=np.clip(beta, lower, upper))
     if not solution.exact:
         return None
     status = status if solution.stable else "unstable"

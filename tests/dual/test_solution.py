@@ -384,4 +384,5 @@ def test_dependent_points_on_the_margin_share_what_they_carry(n):
 
 def test_where_the_free_points_are_all_there_is_nothing_to_share():
     problem, solution = solved(SVC(), *noisy(n=40))
-    assert solve_on_margin(problem, solution.beta, solution.values - problem.label) is None
+    near = solution.values - problem.label
+    assert solve_on_margin(problem, solution.beta, near, len(solution.free)) is None
