@@ -123,6 +123,11 @@ def confusions_of(table: Array) -> tuple[Confusion, ...]:
     numbers = (1,) if len(table) == 2 else range(len(table))
     found = []
     for k in numbers:
-        tp, fp, fn = table[k, k], table[:, k].sum() - table[k, k], table[k].sum() - table[k, k]
-        found.append(Confusion(float(tp), float(fp), float(fn), float(table.sum() - tp - fp - fn)))
+        # Sums alone: a difference of weights might come out below 0.
+        own = np.arange(len(table)) == k
+        tp, fp, fn, tn = (
+            float(table[np.ix_(true, decided)].sum())
+            for true, decided in ((own, own), (~own, own), (own, ~own), (~own, ~own))
+        )
+        found.append(Confusion(tp, fp, fn, tn))
     return tuple(found)

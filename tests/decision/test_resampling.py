@@ -47,6 +47,18 @@ def test_confusions_are_those_of_the_table():
         np.testing.assert_allclose([one.tp, one.fp, one.fn, one.tn], [other.tp, other.fp, other.fn, other.tn])
 
 
+def test_no_count_is_below_zero_by_rounding():
+    table = np.diag([0.1, 0.7, 0.3]) / 3.0  # 0.1 + 0.7 + 0.3 - 0.3 - 0.7 is not 0.1
+    for k, found in enumerate(confusions_of(table)):
+        assert (found.tp, found.fp, found.fn) == (table[k, k], 0.0, 0.0)
+    for true in range(2):
+        lone = np.zeros((2, 2))
+        lone[true] = 0.1, 0.2
+        (found,) = confusions_of(lone)
+        assert (found.fn, found.tp) == ((0.1, 0.2) if true else (0.0, 0.0))
+        assert (found.tn, found.fp) == ((0.0, 0.0) if true else (0.1, 0.2))
+
+
 def test_what_is_told_of_f1_is_less_than_in_sample_and_near_the_truth():
     fresh_y, fresh, _ = problem(0, 40_000, 10**6, False)
     told, in_sample, true = [], [], []
