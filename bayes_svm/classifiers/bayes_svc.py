@@ -321,8 +321,8 @@ class BayesSVC(SVCPredictions):
         self.dual_coef_ = coefficients[:, self.support_]
         self._training = TrainingRows.of(machine, self.support_)
         # The parameters of the fit, which may be set to others before new points join its rows.
-        exact = all(solution.exact for solution in solutions)
-        joins = reader.groups is None and exact and may_be_joined(machine)
+        vertices = all(solution.exact and not solution.shared for solution in solutions)
+        joins = reader.groups is None and vertices and may_be_joined(machine)
         self._joined = {name: getattr(self, name) for name in self._parameter_constraints} if joins else None
         self._expansion = without_repeats(machine.row_of[self.support_], self.dual_coef_)
         self._weights = weights_of(machine.kernel, self.dual_coef_, self.support_vectors_)

@@ -32,7 +32,7 @@ from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
-__all__ = ["DualSolution", "solve", "solve_on_margin", "warn_if_inexact"]
+__all__ = ["RIDGE", "DualSolution", "solve", "solve_on_margin", "warn_if_inexact"]
 
 
 # A solution is exact if its KKT residual is at most this multiple of its scale, and its relative duality
@@ -178,6 +178,11 @@ class DualSolution:
         """Number of points strictly between their bounds, a null point included."""
         can_rise, can_fall = movable(self.beta, self.problem.lower, self.problem.upper)
         return int(np.sum(can_rise & can_fall))
+
+    @property
+    def shared(self) -> bool:
+        """Whether points between their bounds depend on ``free``: all on the margin share what they carry."""
+        return self.n_free > len(self.free)
 
     @property
     def n_bounded(self) -> int:

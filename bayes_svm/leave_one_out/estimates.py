@@ -12,7 +12,9 @@ from scipy.linalg import cho_solve, solve_triangular
 
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.problem import movable
+from bayes_svm.dual.solution import RIDGE, DualSolution
+from bayes_svm.dual.tableau import FreeSystem
 from bayes_svm.leave_one_out.start import pinning_points
 from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
 from bayes_svm.utils.dealing import copies_of_weight
@@ -240,8 +242,9 @@ def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayL
     machine, solutions = machine_of(estimator, X, y, sample_weight)
     columns = []
     for solution in solutions:
-        if solution.tie_break == 0:
-            raise ValueError(f"The span estimate needs an exact set of free points: {solution.reason}.")
+        if solution.tie_break == 0 and not (solution.exact and solution.shared):
+            reason = solution.reason or "without a perturbation of the targets they leave the margin"
+            raise ValueError(f"The span estimate needs an exact set of free points: {reason}.")
         columns.append(_span_values(machine, solution))
     values = columns[0] if len(columns) == 1 else np.column_stack(columns)
     return Span(
@@ -266,8 +269,13 @@ def _squared_spans(solution: DualSolution) -> Array:
     """Squared distance of each point from the affine hull of the (other) free points."""
     problem = solution.problem
     gram = problem.gram
-    free = pinning_points(solution)
-    system = problem.free_system(free)
+    if solution.shared:
+        # Each depends on the others, to rounding: the ridge makes its span as good as 0.
+        free = np.logical_and(*movable(solution.beta, problem.lower, problem.upper)).nonzero()[0]
+        system = FreeSystem(gram, free, problem.shift, RIDGE)
+    else:
+        free = pinning_points(solution)
+        system = problem.free_system(free)
     cross = gram.rows(free) + system.shift
     half = solve_triangular(system.factor, cross, lower=True, check_finite=False)
     lack = 1.0 - system.ones @ cross

@@ -153,6 +153,8 @@ def _at_end(solution: DualSolution, end: End) -> tuple[Array, Indices]:
         The points, which are independent.
     """
     problem, near = solution.problem, _near_end(solution, end)
+    if len(near) == 0:
+        return np.zeros(len(problem.label)), pinning_points(solution)
     while True:
         require_bytes(24 * len(near) ** 2, f"The kernel matrix of {len(near)} points near the margin", FEWER)
         free = np.sort(near) if len(near) == 1 else independent_points(problem.gram, near, problem.shift)
@@ -182,6 +184,8 @@ def _near_end(solution: DualSolution, end: End) -> Indices:
     can_rise, can_fall = movable(solution.beta, problem.lower, problem.upper)
     beyond = np.where(can_rise, -wanted, np.inf) if end == "lowest" else np.where(can_fall, wanted, np.inf)
     order = np.argsort(beyond, kind="stable")[: np.count_nonzero(np.isfinite(beyond))]
+    if len(order) == 0:
+        return order  # no coefficient can move that way
     distance = beyond[order] - beyond[order[0]]
     block = problem.gram.block(order[:SAMPLED], order[:SAMPLED])
     curvature = float(np.diagonal(block).mean() - block.mean())

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import make_circles
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC
 
@@ -198,3 +199,10 @@ def test_span_of_an_inexact_solution_is_refused():
     X, y = noisy()
     with pytest.raises(ValueError, match="exact set of free points: stopped after max_iter=2"):
         span_estimate(SVC(C=100.0, max_iter=2, tol=1e-9), X, y)
+
+
+def test_the_span_of_dependent_points_on_the_margin_is_zero():
+    X, y = make_circles(100, factor=0.5, random_state=0)
+    found = span_estimate(SVC(C=100.0, gamma=1.6), X, y)
+    assert found.error == 0.0
+    np.testing.assert_allclose(found.decision_values, np.where(y == 1, 1.0, -1.0), atol=1e-6)
