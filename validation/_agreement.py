@@ -16,7 +16,8 @@ from sklearn.svm import SVC
 from bayes_svm import LeaveOneOut, leave_one_out
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.problem import DualProblem
-from bayes_svm.dual.solution import DualSolution, solve
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.solving import solve
 from validation._common import Exactness, exactness, first_split, gram_of
 from validation._interior_point import solve_dual
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.solution import DualSolution, solve
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.solving import solve
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.curvature import SHARPNESS
 from bayes_svm.probability.eigensystem import Eigensystem

@@ -18,7 +18,8 @@ from scipy.stats import spearmanr
 from sklearn.feature_extraction.text import CountVectorizer
 
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.solution import DualSolution, solve
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.solving import solve
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.curvature import SHARPNESS
 from bayes_svm.probability.posterior import Posterior, posterior_of

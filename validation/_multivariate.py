@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from bayes_svm.dual.problem import Distinct, DualProblem, distinct_rows
-from bayes_svm.dual.solution import solve
+from bayes_svm.dual.solving import solve
 from bayes_svm.kernels.gram import WholeMatrix
 from validation._text import read_documents, texts_of
 

@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.solution import solve
+from bayes_svm.dual.solving import solve
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out import read_machine
 from bayes_svm.leave_one_out.cases import rows_alone

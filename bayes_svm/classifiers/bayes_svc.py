@@ -20,7 +20,8 @@ from bayes_svm.classifiers.solution_reading import (
 from bayes_svm.classifiers.training_rows import TrainingRows
 from bayes_svm.conformal.venn_abers import predictors
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.solution import DualSolution, solve, warn_if_inexact
+from bayes_svm.dual.solution import DualSolution, warn_if_inexact
+from bayes_svm.dual.solving import solve
 from bayes_svm.leave_one_out.api import Store
 from bayes_svm.leave_one_out.cases import what_leaves
 from bayes_svm.leave_one_out.folds import group_numbers

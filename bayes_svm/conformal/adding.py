@@ -13,7 +13,8 @@ from bayes_svm._core.grow import grow_each
 from bayes_svm._core.matrix import add_sparse_product
 from bayes_svm._core.records import DEPENDENT, DONE, Base, BaseState, Ends, Guests, Moves, Room
 from bayes_svm.dual.problem import DualProblem
-from bayes_svm.dual.solution import DualSolution, solve
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.solving import solve
 from bayes_svm.dual.tableau_path import blank_state, scratch
 from bayes_svm.kernels.gram import FEWER_POINTS, WholeMatrix
 from bayes_svm.leave_one_out.path import CAPACITY, MAX_EVENTS, MAX_PASSES, Paths

@@ -15,7 +15,8 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d, co
 
 from bayes_svm.dual.machine import Machine
 from bayes_svm.dual.problem import DualProblem
-from bayes_svm.dual.solution import DualSolution, solve
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.solving import solve
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.checks import (
     checked_labels,

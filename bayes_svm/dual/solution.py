@@ -8,31 +8,13 @@ from functools import cached_property
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bayes_svm.dual.low_rank import low_rank_start
-from bayes_svm.dual.polish import (
-    MAX_ROUNDS,
-    Polished,
-    at_exact_targets,
-    exchanged,
-    margin_targets,
-    optimality_violation,
-    polish,
-)
-from bayes_svm.dual.problem import (
-    DualProblem,
-    bound_slack,
-    intercept_interval,
-    interval_of_movable,
-    movable,
-    snapped,
-)
-from bayes_svm.dual.tableau import FreeSystem, independent_points
-from bayes_svm.dual.working_set import lower_violation
+from bayes_svm.dual.polish import optimality_violation
+from bayes_svm.dual.problem import DualProblem, bound_slack, interval_of_movable, movable, snapped
 from bayes_svm.utils.short_repr import short_repr
-from bayes_svm.utils.types import Array, Indices
+from bayes_svm.utils.types import Array, Indices, Mask
 from bayes_svm.utils.warn import warn
 
-__all__ = ["RIDGE", "DualSolution", "solve", "solve_on_margin", "warn_if_inexact"]
+__all__ = ["DualSolution", "assembled", "is_final", "off_margin", "warn_if_inexact"]
 
 
 # A solution is exact if its KKT residual is at most this multiple of its scale, and its relative duality
@@ -44,35 +26,16 @@ EXACT_GAP = 1e-9
 ROUNDING_RESIDUAL = 1e-12
 # An interval of optimal intercepts of at most this length is a point, up to rounding.
 UNIQUE = 1e-8
-# These perturbations of the targets are tried in turn, until the solution at the exact targets is exact to
-# rounding.
-TIE_BREAKS = (1e-7, 1e-9, 1e-11, 1e-13)
-# After the first, a polish may take so many tableaux, and one more for so many free points.
-FEW_ROUNDS, FREE_PER_ROUND = 8, 16
 # A residual of at most this multiple of its rounding error is no more than rounding.
 ROUNDING_FACTOR = 10.0
 # Decision values that differ by no more than this multiple of the rounding error are equal. Left-out values
 # were seen to be up to 10 apart where all should be -1, and at least 10,000 where a machine tells rows apart.
 RESOLUTION_FACTOR = 64.0
-# After so many pair updates per point a start by the rank of the kernel is tried. It is taken if it violates
-# optimality by at most NEAR_ENOUGH.
-FEW_UPDATES, NEAR_ENOUGH = 5, 0.01
-# A point whose residual is at most ON_MARGIN may be on the margin. Of at most so many such points
-# coefficients are sought that all share, with this ridge.
-ON_MARGIN, MOST_ON_MARGIN, RIDGE = 1e-6, 1000, 1e-12
 EPSILON, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 # A scale may be raised to this share of the summands, and up to MOST_ROUNDING times: see DualSolution.scale.
 ROUNDING_SHARE, MOST_ROUNDING = 1e-5, 100.0
 
 
-NOT_CONVEX = (
-    "the kernel is not positive semi-definite, so this is a stationary point, not the optimum: choose "
-    "another kernel or other parameters"
-)
-STOPPED = (
-    "stopped after max_iter={max_iter} steps with a violation of {violation:.2g}: raise max_iter, scale "
-    "the features, or lower C"
-)
 INEXACT = (
     "a KKT residual of {kkt:.2g} and a relative duality gap of {gap:.2g} are the best that double "
     "precision gives here: scale X (put a StandardScaler before the classifier), or lower C"
@@ -174,10 +137,15 @@ class DualSolution:
         return np.maximum(0.0, 1.0 - self.problem.label * self.values)
 
     @cached_property
-    def n_free(self) -> int:
-        """Number of points strictly between their bounds, a null point included."""
+    def between(self) -> Mask:
+        """Which points are strictly between their bounds, a null point included."""
         can_rise, can_fall = movable(self.beta, self.problem.lower, self.problem.upper)
-        return int(np.sum(can_rise & can_fall))
+        return can_rise & can_fall
+
+    @property
+    def n_free(self) -> int:
+        """Number of points strictly between their bounds."""
+        return int(np.count_nonzero(self.between))
 
     @property
     def shared(self) -> bool:
@@ -216,190 +184,19 @@ def warn_if_inexact(solution: DualSolution) -> None:
         )
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what is not finite is refused
-def solve(
-    problem: DualProblem,
-    *,
-    tol: float = 1e-3,
-    max_iter: int = -1,
-    start: Array | None = None,
-) -> DualSolution:
-    """Solve a problem: sequential minimal optimisation, then an exact polish.
-
-    Parameters
-    ----------
-    problem : DualProblem
-        The problem to solve.
-    tol : float
-        Violation of optimality at which the first solver hands over to the polish. It remains where the
-        kernel is not positive semi-definite, since such a problem cannot be polished.
-    max_iter : int
-        Limit on the pair updates; the solution is not polished if they end at it above ``tol``. -1 for
-        ``max(20000, 100 n)`` pair updates, and a polish in any case.
-    start : array of shape (n_points,), optional
-        Feasible signed coefficients to start from.
-
-    Returns
-    -------
-    DualSolution
-        The solution; ``reason`` says why if it is not exact.
-
-    Raises
-    ------
-    ValueError
-        If its decision values overflow.
-    """
-    lower, upper = problem.lower, problem.upper
-    if start is not None and (near := _settled(problem, start)) is not None:
-        return near
-    beta = np.zeros(len(problem.label)) if start is None else start.copy()
-    beta, violation, steps = _approximate(problem, beta, tol, max_iter)
-    unpolished = beta, ((beta > lower) & (beta < upper)).nonzero()[0]
-    if not problem.convex:
-        return replace(_assemble(problem, *unpolished, steps), reason=NOT_CONVEX, polished=False)
-    if 0 <= max_iter <= steps and violation > tol:
-        reason = STOPPED.format(max_iter=max_iter, violation=violation)
-        return replace(_assemble(problem, *unpolished, steps), reason=reason, polished=False)
-    attempts: list[DualSolution] = []
-    pivots, rounds, least = 0, MAX_ROUNDS, np.inf
-    for tie_break in TIE_BREAKS:
-        polished = polish(problem, margin_targets(problem.label, tie_break), beta, violation, rounds)
-        found = polished.reason is None
-        beta, free = polished.beta, polished.free
-        pivots += polished.pivots
-        work = (free, steps, pivots, tie_break if found else 0.0)
-        if found and len(free):
-            attempts.append(_unperturbed(problem, polished, steps, pivots, tie_break))
-        if not (attempts and attempts[-1].exact):
-            # Where free points nearly depend on each other, the optimum at the perturbed targets may be the
-            # better one: at the exact targets coefficients may leave their bounds, or not even sum to 0.
-            attempts.append(_assemble(problem, beta, *work))
-        if _is_final(attempts[-1]):
-            return attempts[-1]
-        violation = attempts[-1].kkt_residual
-        # Where rounding decides which points are free, smaller perturbations do not help any more, and
-        # exchanges go on for ever. The next targets are near these.
-        if not found or violation > least / 2:
-            break
-        if attempts[-1].exact:
-            least = violation
-        rounds = min(MAX_ROUNDS, FEW_ROUNDS + len(free) // FREE_PER_ROUND)
-    if not any(attempt.exact for attempt in attempts):
-        least_off = min(attempts, key=lambda attempt: attempt.kkt_residual)
-        shared = solve_on_margin(problem, least_off.beta, least_off.gradient + least_off.intercept)
-        if shared is not None:
-            free = independent_points(problem.gram, shared.free, problem.shift)
-            return replace(shared, free=free, smo_steps=steps, pivots=pivots)
-        attempts.append(_assemble(problem, *unpolished, steps))
-    best = min(attempts, key=lambda attempt: (not attempt.exact, attempt.kkt_residual, _off_margin(attempt)))
-    if best.exact and _off_margin(best) > EXACT_RESIDUAL * best.scale:
-        return replace(best, tie_break=0.0)
-    return best
-
-
-def solve_on_margin(
-    problem: DualProblem, beta: Array, residual: Array, n_free: int = 0
-) -> DualSolution | None:
-    """The solution, if points near the margin are those that are on it, dependent or not.
-
-    Of points on a circle that are all on the margin many sets of coefficients are optimal, and rounding
-    decides which of the points can be free alone. Here all are, as long as they stay within their bounds.
-
-    Parameters
-    ----------
-    problem : DualProblem
-        A convex problem.
-    beta : array of shape (n_points,)
-        Coefficients within their bounds; of those near the margin only the sum in each class matters.
-    residual : array of shape (n_points,)
-        Residuals, which tell what is near the margin.
-    n_free : int, default=0
-        Nothing is tried if no more points than this are near the margin.
-
-    Returns
-    -------
-    DualSolution or None
-        The solution, whose free points may be dependent; None if this is none, to rounding.
-    """
-    lower, upper, beta = problem.lower, problem.upper, beta.copy()
-    free = ((np.abs(residual) <= ON_MARGIN) & (upper > lower)).nonzero()[0]
-    if len(free) <= n_free:
-        return None
-    for label in (-1.0, 1.0):
-        own = free[problem.label[free] == label]
-        # All with the same share of their bounds.
-        beta[own] = problem.bound[own] * (beta[own].sum() / max(problem.bound[own].sum(), TINY))
-    while 0 < len(free) <= MOST_ON_MARGIN:
-        try:
-            system = FreeSystem(problem.gram, free, problem.shift, RIDGE)
-        except np.linalg.LinAlgError:
-            return None
-        wanted = problem.label[free] - problem.gram.product(beta)[free]
-        moved = beta[free] + system.solve(wanted, -float(beta.sum()))[0]
-        beta[free] = np.clip(moved, lower[free], upper[free])
-        within = beta[free] == moved
-        if within.all():
-            solution = _assemble(problem, beta, free, 0)
-            residual_left = max(solution.kkt_residual, _off_margin(solution))
-            settled = solution.exact and residual_left <= ROUNDING_RESIDUAL * solution.scale
-            return solution if settled else None
-        free = free[within]
-    return None
-
-
-def _approximate(problem: DualProblem, beta: Array, tol: float, max_iter: int) -> tuple[Array, float, int]:
-    """Coefficients from which the polish starts, their violation of optimality, and the pair updates."""
-    gradient = problem.gram.product(beta) - problem.label
-    most = max(20_000, 100 * len(beta)) if max_iter < 0 else max_iter
-    few = FEW_UPDATES * len(beta) if max_iter < 0 and problem.convex else most
-    violation, steps = lower_violation(problem, beta, gradient, tol, min(few, most))
-    if violation <= tol or steps >= most:
-        return beta, violation, steps
-    # Pair updates converge slowly here. If that is because the rank is low, there is a better way.
-    start = low_rank_start(problem)
-    if start is not None:
-        ends = intercept_interval(
-            start, problem.gram.product(start) - problem.label, problem.lower, problem.upper
-        )
-        if ends[0] - ends[1] <= min(violation, NEAR_ENOUGH):
-            return start, max(0.0, ends[0] - ends[1]), steps
-    violation, more = lower_violation(problem, beta, gradient, tol, most - steps)
-    return beta, violation, steps + more
-
-
-def _settled(problem: DualProblem, start: Array) -> DualSolution | None:
-    """The solution, if a few exchanges lead there from ``start``."""
-    if not problem.convex:
-        return None
-    polished = exchanged(problem, margin_targets(problem.label, TIE_BREAKS[0]), start)
-    if polished is None:
-        return None
-    solution = _unperturbed(problem, polished, 0, polished.pivots, TIE_BREAKS[0])
-    return solution if _is_final(solution) else None
-
-
-def _unperturbed(
-    problem: DualProblem, polished: Polished, steps: int, pivots: int, tie_break: float
-) -> DualSolution:
-    """The solution at the exact targets with the free points of the polish."""
-    free, of_fixed = polished.free, polished.of_fixed
-    beta = at_exact_targets(problem, polished.beta, free, of_fixed)
-    return _assemble(problem, beta, free, steps, pivots, tie_break, of_fixed)
-
-
-def _is_final(solution: DualSolution) -> bool:
+def is_final(solution: DualSolution) -> bool:
     """Whether a solution is exact, and its residual and those of its free points no more than rounding."""
-    residual = max(solution.kkt_residual, _off_margin(solution))
+    residual = max(solution.kkt_residual, off_margin(solution))
     return solution.exact and residual <= ROUNDING_FACTOR * solution.rounding
 
 
-def _off_margin(solution: DualSolution) -> float:
+def off_margin(solution: DualSolution) -> float:
     """Largest residual of a point that is free at the perturbed targets, but perhaps not without them."""
     free = solution.free
     return float(np.abs(solution.values[free] - solution.problem.label[free]).max(initial=0.0))
 
 
-def _assemble(
+def assembled(
     problem: DualProblem,
     beta: Array,
     free: Indices,

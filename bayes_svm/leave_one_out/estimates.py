@@ -12,8 +12,8 @@ from scipy.linalg import cho_solve, solve_triangular
 
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.problem import movable
-from bayes_svm.dual.solution import RIDGE, DualSolution
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.solving import RIDGE
 from bayes_svm.dual.tableau import FreeSystem
 from bayes_svm.leave_one_out.start import pinning_points
 from bayes_svm.metrics.confusion import Confusion, PerClass, decisions_per_class
@@ -271,7 +271,7 @@ def _squared_spans(solution: DualSolution) -> Array:
     gram = problem.gram
     if solution.shared:
         # Each depends on the others, to rounding: the ridge makes its span as good as 0.
-        free = np.logical_and(*movable(solution.beta, problem.lower, problem.upper)).nonzero()[0]
+        free = solution.between.nonzero()[0]
         system = FreeSystem(gram, free, problem.shift, RIDGE)
     else:
         free = pinning_points(solution)

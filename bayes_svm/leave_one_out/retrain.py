@@ -8,7 +8,8 @@ import numpy as np
 
 from bayes_svm._core.removals import Removals
 from bayes_svm.dual.problem import DualProblem
-from bayes_svm.dual.solution import DualSolution, solve, solve_on_margin
+from bayes_svm.dual.solution import DualSolution
+from bayes_svm.dual.solving import solve, solve_on_margin
 from bayes_svm.leave_one_out.outcomes import Outcomes, Remainders
 from bayes_svm.leave_one_out.start import Origin
 from bayes_svm.utils.types import Array
@@ -40,7 +41,7 @@ def retrain(
     start : DualSolution, optional
         Solution of the whole problem to start from. By default the solver starts from zero.
     max_iter : int
-        As in :func:`bayes_svm.dual.solution.solve`.
+        As in :func:`bayes_svm.dual.solving.solve`.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.problem import DualProblem, bound_slack, movable
+from bayes_svm.dual.problem import DualProblem, bound_slack
 from bayes_svm.dual.solution import DualSolution, warn_if_inexact
 from bayes_svm.probability.curvature import curvature_slope
 from bayes_svm.probability.eigensystem import Eigensystem, is_definite
@@ -177,7 +177,7 @@ def _of_solution(machine: Machine, solution: DualSolution, C: float) -> Evidence
     pins = _pins(solution, C)
     used = np.unique(np.concatenate([determinant.points, np.flatnonzero(beta), pins]))
     # Derivative of beta by log C: those at a bound grow with it. What depends on the free ones may stay.
-    held = np.logical_and(*movable(beta, problem.lower, problem.upper))
+    held = solution.between.copy()
     held[solution.free] = True
     moves = np.where(held, 0.0, beta)
     bounded = np.flatnonzero(moves)

@@ -10,7 +10,7 @@ from _data import IDA, awkward, ida, noisy, three_classes
 from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.problem import intercept_interval
-from bayes_svm.dual.solution import solve, solve_on_margin
+from bayes_svm.dual.solving import solve, solve_on_margin
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out.start import pinning_points
 from oracles.left_out import train

@@ -12,7 +12,7 @@ from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.dual import working_set
 from bayes_svm.dual.from_estimator import machine_of
-from bayes_svm.dual.solution import solve
+from bayes_svm.dual.solving import solve
 from bayes_svm.dual.working_set import lower_violation
 from bayes_svm.kernels import choice, functions
 from bayes_svm.kernels.choice import held, kernel_matrix, taken

@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 
 from _data import awkward, noisy
 from bayes_svm import BayesSVC
-from bayes_svm.dual.solution import solve
+from bayes_svm.dual.solving import solve
 from bayes_svm.probability.merging import ALIKE, merged
 from bayes_svm.probability.posterior import posterior_of
 

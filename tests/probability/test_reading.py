@@ -6,7 +6,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from _data import noisy
 from bayes_svm import BayesSVC
-from bayes_svm.dual.solution import solve
+from bayes_svm.dual.solving import solve
 from bayes_svm.leave_one_out.cases import rows_alone
 from bayes_svm.probability.left_out_posterior import left_out_variance
 from bayes_svm.probability.link import Needs

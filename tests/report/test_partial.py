@@ -69,7 +69,8 @@ def test_what_is_of_something_else_is_refused_before_the_fit(table, monkeypatch,
     else:
         monkeypatch.setattr("bayes_svm.report.commands.loo.installed_version", lambda: "99")
     Path("data.csv").write_text("\n".join(lines))
-    monkeypatch.setattr("bayes_svm.dual.solution.solve", lambda *arguments, **options: pytest.fail("solved"))
+    for module in ("dual.from_estimator", "classifiers.bayes_svc"):
+        monkeypatch.setattr(f"bayes_svm.{module}.solve", lambda *arguments, **options: pytest.fail("solved"))
     assert "was written for other data, options or another version" in refused(capsys, "--resume")
 
 

@@ -1,5 +1,6 @@
 """A model in a file: what is loaded is what was saved, and nothing else is loaded."""
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -52,12 +53,14 @@ def test_a_model_of_before_identifiers_were_named_is_loaded(tmp_path):
     assert (found.id_name, notes) == (None, [])
 
 
-def refused(content, tmp_path, message):
+def refused(content, tmp_path):
+    """The one line with which it is refused."""
     path = tmp_path / "m.skops"
     path.write_bytes(content if isinstance(content, bytes) else sio.dumps(content))
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(InputError) as caught:
         load_model(path)
     assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
 class Stranger:
@@ -65,29 +68,36 @@ class Stranger:
 
 
 def test_other_files_are_refused(tmp_path):
-    refused(b"", tmp_path, "is no model: File is not a zip file")
+    assert re.search("is no model: File is not a zip file", refused(b"", tmp_path))
     if Path("/dev/zero").exists():
         with pytest.raises(InputError, match="'/dev/zero' is no model"):
             load_model("/dev/zero")
-    refused({"format": "something else"}, tmp_path, "is no model of a table")
-    refused(DecisionTreeClassifier(), tmp_path, "is no model of a table")
+    assert re.search("is no model of a table", refused({"format": "something else"}, tmp_path))
+    assert re.search("is no model of a table", refused(DecisionTreeClassifier(), tmp_path))
     whole = sio.dumps({"format": "bayes-svm model"})
-    refused(whole[: len(whole) // 2], tmp_path, "is no model")
+    assert re.search("is no model", refused(whole[: len(whole) // 2], tmp_path))
     with zipfile.ZipFile(tmp_path / "empty.zip", "w") as packed:
         packed.writestr("other.json", "{}")
-    refused((tmp_path / "empty.zip").read_bytes(), tmp_path, "is no model")
+    assert re.search("is no model", refused((tmp_path / "empty.zip").read_bytes(), tmp_path))
 
 
 def test_types_that_no_model_has_are_not_made(tmp_path):
-    refused({"format": "bayes-svm model", "more": Stranger()}, tmp_path, r"holds .*Stranger, which no model")
-    refused({"format": "bayes-svm model", "more": Path.unlink}, tmp_path, r"holds .*, which no model")
+    assert re.search(
+        r"holds .*Stranger, which no model",
+        refused({"format": "bayes-svm model", "more": Stranger()}, tmp_path),
+    )
+    assert re.search(
+        r"holds .*, which no model", refused({"format": "bayes-svm model", "more": Path.unlink}, tmp_path)
+    )
 
 
 @pytest.mark.parametrize("change", [{"number": 1}, {"about": {"versions": {"bayes-svm": "7.1.0"}}}])
 def test_other_major_versions_are_refused(tmp_path, change):
     content = sio.loads(model_bytes(fit(quick=True)), trusted=saved.TRUSTED)
     content.update(change)
-    refused(content, tmp_path, r"was made by bayes-svm \d.*, and this is .*: fit the table again")
+    assert re.search(
+        r"was made by bayes-svm \d.*, and this is .*: fit the table again", refused(content, tmp_path)
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +116,7 @@ def test_other_major_versions_are_refused(tmp_path, change):
 def test_a_model_that_somebody_has_changed_is_refused(tmp_path, change):
     content = sio.loads(model_bytes(fit(quick=True)), trusted=saved.TRUSTED)
     content.update(change)
-    refused(content, tmp_path, "is a damaged model: .*; make one with bayes-svm fit")
+    assert re.search("is a damaged model: .*; make one with bayes-svm fit", refused(content, tmp_path))
 
 
 def test_another_version_of_scikit_learn_is_a_note(tmp_path, monkeypatch):
