@@ -164,7 +164,7 @@ def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointL
     Warns
     -----
     ConvergenceWarning
-        If Newton's method does not converge.
+        If Newton's method does not converge, for all parts or without a fold.
     """
     n_classes = z.shape[1]
     columns, centre = _shape(n_classes)
@@ -178,14 +178,14 @@ def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointL
     theta, likelihoods = centre, []
     for strength in STRENGTHS:
         theta, _ = whole.minimum(strength, theta)
-        told = whole.crossed(strength, theta, share, to_the_end=False)
+        told, _ = whole.crossed(strength, theta, share, to_the_end=False)
         likelihoods.append(weight @ told[np.arange(len(y)), y])
     strength = float(np.exp(softmax(LIKELIHOOD_POWER * np.array(likelihoods)) @ np.log(STRENGTHS)))
     theta, ended = whole.minimum(strength, theta)
-    if not ended:
-        warn('The joint link\'s fit did not converge: use multiclass="normalise".', ConvergenceWarning)
     covariance = whole.covariance(strength, theta)
-    crossed = whole.crossed(strength, theta, share, to_the_end=True)
+    crossed, folds_ended = whole.crossed(strength, theta, share, to_the_end=True)
+    if not (ended and folds_ended):
+        warn('The joint link\'s fit did not converge: use multiclass="normalise".', ConvergenceWarning)
     return JointLink(theta, columns, strength, covariance), normalised_log_odds(crossed)
 
 

@@ -121,7 +121,7 @@ class Multinomial:
             at, before, factor = to, gain, factor if length == 1.0 else None
         return at.theta, False
 
-    def crossed(self, strength: float, theta: Array, share: Array, to_the_end: bool) -> Array:
+    def crossed(self, strength: float, theta: Array, share: Array, to_the_end: bool) -> tuple[Array, bool]:
         """Log-probabilities of all classes at each row, with the weights found without the row's fold.
 
         Those of a row that is in several folds are means, weighted by its shares and normalised.
@@ -139,32 +139,34 @@ class Multinomial:
 
         Returns
         -------
-        array of shape (n_rows, n_classes)
+        log_probabilities : array of shape (n_rows, n_classes)
             The log-probabilities.
+        ended : bool
+            False if a minimum without a fold was asked for and not reached.
         """
         proba = _probabilities(self._scores(theta, slice(None)))
         whole = self._hessian(proba, self.weight)
 
-        def without(number: int) -> tuple[Indices, Array]:
-            """The rows of a fold, and their log-probabilities times their shares in it."""
+        def without(number: int) -> tuple[Indices, Array, bool]:
+            """The rows of a fold, their log-probabilities times their shares in it, and whether it ended."""
             rows = share[:, number].nonzero()[0]
             own = share[rows, number]
             part = proba[:, rows], self.weight[rows] * own, rows
             factor = self._factor(whole - self._hessian(*part), strength)
             step = solution_from_factor(factor, self._gradient(*part).ravel()).reshape(theta.shape)
-            apart = theta + step
+            apart, ended = theta + step, True
             if to_the_end:
-                apart, _ = self.minimum(strength, apart, share[:, number], factor)
-            return rows, own * _log_probabilities(self._scores(apart, rows))
+                apart, ended = self.minimum(strength, apart, share[:, number], factor)
+            return rows, own * _log_probabilities(self._scores(apart, rows)), ended
 
         folds, found = range(share.shape[1]), np.zeros(proba.shape)
         seconds = self._seconds * (len(folds) if to_the_end else 1)
         # A Hessian, one without the fold, and two factors.
         small = 32 * theta.size**2 <= THREAD_BYTES
-        told = in_threads(without, folds, seconds) if small else map(without, folds)
-        for rows, logs in told:
+        told = list(in_threads(without, folds, seconds) if small else map(without, folds))
+        for rows, logs, _ in told:
             found[:, rows] += logs
-        return np.ascontiguousarray(_log_probabilities(found).T)
+        return np.ascontiguousarray(_log_probabilities(found).T), all(ended for _, _, ended in told)
 
     def covariance(self, strength: float, theta: Array) -> Array:
         """Inverse of the Hessian of the penalised loss, class by class."""

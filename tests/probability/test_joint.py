@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit, log_expit, log_softmax, logit, softmax
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.isotonic import IsotonicRegression
 
 from bayes_svm import BayesSVC, RejectOptionClassifier
 from bayes_svm.leave_one_out.cases import strata
 from bayes_svm.probability.joint import STRENGTHS, JointLink, fit_joint
+from bayes_svm.probability.multinomial import Multinomial
 from bayes_svm.probability.several import log_probabilities, winner_log_probabilities
 
 random = np.random.default_rng(0)
@@ -268,6 +270,19 @@ def test_class_weights_that_differ_by_rounding_are_equal():
         for rows in (np.arange(30), order)
     ]
     np.testing.assert_allclose(fits[0].predict_proba(X), fits[1].predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("with_all", [True, False])
+def test_a_fit_that_does_not_converge_says_so_be_it_that_without_a_fold(with_all, monkeypatch):
+    minimum = Multinomial.minimum
+
+    def unended(self, strength, theta, without=None, factor=None):
+        found, ended = minimum(self, strength, theta, without, factor)
+        return found, ended and (without is None) != with_all
+
+    monkeypatch.setattr(Multinomial, "minimum", unended)
+    with pytest.warns(ConvergenceWarning, match="joint link's fit did not converge"):
+        fit_joint(Z, Y, WEIGHT, SHARE)
 
 
 def test_a_link_that_is_where_it_should_be_has_converged(three_classes):

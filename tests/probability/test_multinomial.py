@@ -103,7 +103,8 @@ def test_each_row_is_told_without_its_fold(kind, to_the_end):
         expected += own[:, None] * logs
     # Rows of several folds have means of log-probabilities, normalised.
     expected = log_softmax(expected, axis=1)
-    found = model.crossed(STRENGTH, theta, share, to_the_end)
+    found, ended = model.crossed(STRENGTH, theta, share, to_the_end)
+    assert ended
     np.testing.assert_allclose(found, expected, atol=1e-4 if to_the_end else 1e-7)
 
 
@@ -111,16 +112,17 @@ def test_each_row_is_told_without_its_fold(kind, to_the_end):
 def test_blocks_and_threads_change_rounding_and_nothing(kind, monkeypatch):
     model, share = problem(kind, n=800)
     theta, _ = model.minimum(STRENGTH, model.centre)
-    found = model.crossed(STRENGTH, theta, share, to_the_end=True)
+    found, _ = model.crossed(STRENGTH, theta, share, to_the_end=True)
     with working_threads(3):
         again, _ = model.minimum(STRENGTH, model.centre)
         monkeypatch.setattr(multinomial, "SECONDS", 1.0)
-        assert model.crossed(STRENGTH, theta, share, to_the_end=True).tobytes() == found.tobytes()
+        assert model.crossed(STRENGTH, theta, share, to_the_end=True)[0].tobytes() == found.tobytes()
         assert model.minimum(STRENGTH, model.centre)[0].tobytes() == again.tobytes() == theta.tobytes()
     monkeypatch.setattr(multinomial, "PIECE", 10)
     monkeypatch.setattr(multinomial, "BLOCK_BYTES", 8000)
     np.testing.assert_allclose(model.minimum(STRENGTH, model.centre)[0], theta, atol=1e-10)
-    np.testing.assert_allclose(model.crossed(STRENGTH, theta, share, to_the_end=True), found, atol=1e-8)
+    again, _ = model.crossed(STRENGTH, theta, share, to_the_end=True)
+    np.testing.assert_allclose(again, found, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["all", "own"])
@@ -129,8 +131,8 @@ def test_rows_that_do_not_count_and_folds_without_rows_change_nothing(kind):
     with_empty = np.column_stack([share, np.zeros(N)])
     theta, _ = model.minimum(STRENGTH, model.centre)
     np.testing.assert_array_equal(
-        model.crossed(STRENGTH, theta, with_empty, to_the_end=True),
-        model.crossed(STRENGTH, theta, share, to_the_end=True),
+        model.crossed(STRENGTH, theta, with_empty, to_the_end=True)[0],
+        model.crossed(STRENGTH, theta, share, to_the_end=True)[0],
     )
     counts = np.flatnonzero(model.weight)
     few = Multinomial(
@@ -144,12 +146,13 @@ def test_rows_that_do_not_count_and_folds_without_rows_change_nothing(kind):
 def test_a_hessian_that_serves_longer_gives_the_same_minimum(kind, slow, monkeypatch):
     model, share = problem(kind)
     theta, _ = model.minimum(STRENGTH, model.centre)
-    crossed = model.crossed(STRENGTH, theta, share, to_the_end=True)
+    crossed, _ = model.crossed(STRENGTH, theta, share, to_the_end=True)
     monkeypatch.setattr(multinomial, "STALE", slow)
     again, reached = model.minimum(STRENGTH, model.centre)
     assert reached
     np.testing.assert_allclose(again, theta, atol=1e-7)
-    np.testing.assert_allclose(model.crossed(STRENGTH, theta, share, to_the_end=True), crossed, atol=1e-6)
+    again, _ = model.crossed(STRENGTH, theta, share, to_the_end=True)
+    np.testing.assert_allclose(again, crossed, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["all", "own"])
@@ -159,7 +162,9 @@ def test_huge_weights_have_a_minimum(kind):
     assert reached
     gradient, _ = derivatives(model, theta, model.weight / 1e9)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-6)
-    assert np.isfinite(model.crossed(STRENGTH, theta, share, to_the_end=True)).all()
+    crossed, ended = model.crossed(STRENGTH, theta, share, to_the_end=True)
+    assert ended
+    assert np.isfinite(crossed).all()
 
 
 @pytest.mark.parametrize("kind", ["all", "own"])
@@ -173,7 +178,7 @@ def test_what_is_not_finite_is_refused(kind):
 def test_large_hessians_are_kept_one_at_a_time(monkeypatch):
     model, share = problem("own")
     theta, _ = model.minimum(STRENGTH, model.centre)
-    found = model.crossed(STRENGTH, theta, share, to_the_end=True)
+    found, _ = model.crossed(STRENGTH, theta, share, to_the_end=True)
     threads, minimum = set(), Multinomial.minimum
 
     def noted(*arguments):
@@ -186,5 +191,6 @@ def test_large_hessians_are_kept_one_at_a_time(monkeypatch):
         for most, here in ((2**24, False), (1000, True)):
             threads.clear()
             monkeypatch.setattr(multinomial, "THREAD_BYTES", most)
-            np.testing.assert_array_equal(model.crossed(STRENGTH, theta, share, to_the_end=True), found)
+            again, _ = model.crossed(STRENGTH, theta, share, to_the_end=True)
+            np.testing.assert_array_equal(again, found)
             assert (threading.current_thread() in threads) == here
