@@ -212,25 +212,48 @@ class Multinomial:
 
     def _hessian_of_all(self, proba: Array, weight: Array, rows: Indices) -> Array:
         """The same where all classes read all features: pairs of classes times pairs of features."""
-        n_features, (first, second) = len(self.features), np.triu_indices(len(proba))
-        ends = np.cumsum(np.arange(n_features, 0, -1))
+        first, second = self._pairs_of_classes
 
         def of(part: slice) -> Array:
             """The pairs of classes times the pairs of features, shape (n_pairs, n_pairs)."""
-            features = self.features[:, rows[part]]
-            products = np.empty((ends[-1], features.shape[1]))
-            for j, end in enumerate(ends):
-                np.multiply(features[j], features[j:], out=products[end - n_features + j : end])
+            every, some = self._all_products, rows[part]
+            products = self._products(some) if every is None else every.take(some, axis=1)
             pull = proba[:, part] * weight[part]
             turn = pull[first] * -proba[:, part][second]
             turn[first == second] += pull
             return np.asarray(turn @ products.T)
 
-        most = max(1, BLOCK_BYTES // (8 * (len(first) + int(ends[-1]))))
-        summed = np.zeros((len(first), ends[-1]))
+        n_pairs = self._n_products
+        most = max(1, BLOCK_BYTES // (8 * (len(first) + n_pairs)))
+        summed = np.zeros((len(first), n_pairs))
         for one in in_threads(of, equal_parts(len(rows), most, PIECE), self._seconds):
             summed += one
         return np.asarray(summed.ravel()[self._places])
+
+    @cached_property
+    def _pairs_of_classes(self) -> tuple[Indices, Indices]:
+        return np.triu_indices(len(self.columns))
+
+    @property
+    def _n_products(self) -> int:
+        """Number of pairs of features."""
+        return len(self.features) * (len(self.features) + 1) // 2
+
+    @cached_property
+    def _all_products(self) -> Array | None:
+        """Products of all pairs of features, which every Hessian needs; None where they would not fit."""
+        if 8 * self._n_products * len(self.y) > BLOCK_BYTES:
+            return None
+        return self._products(np.arange(len(self.y)))
+
+    def _products(self, rows: Indices) -> Array:
+        """The same at some rows, shape (n_products, n_rows)."""
+        features, n_features = self.features[:, rows], len(self.features)
+        products, end = np.empty((self._n_products, len(rows))), 0
+        for j in range(n_features):
+            start, end = end, end + n_features - j
+            np.multiply(features[j], features[j:], out=products[start:end])
+        return products
 
     @cached_property
     def _places(self) -> Indices:
