@@ -114,9 +114,10 @@ class BayesSVC(SVCPredictions):
         every case.
 
         * "strata": one row of the rarest class and its share of every other class. The remaining rows have
-          the class ratio of the whole, so that the values are not biased by a changed ratio. The content of
-          the rows and the order of ``classes_`` decide which form a stratum, not the order of the rows. If
-          one of two classes has only two members there are ten strata; for several classes at least ten.
+          the class ratio of the whole, so that the values are not biased by a changed ratio. The distances
+          of the rows from their mean, shuffled always in the same way, and the order of ``classes_`` decide
+          which form a stratum; not the order of the rows. If one of two classes has only two members there
+          are ten strata; for several classes at least ten.
         * "rows": each row alone, the leave-one-out of the textbooks. Without the row its class is rarer than
           before: where the data say little, the values are biased against the row's label.
         * int: this number of strata.
@@ -127,7 +128,7 @@ class BayesSVC(SVCPredictions):
     leave_out_size : int or None, default=2000
         If there are more rows than this, about so many are left out: enough for the link and for the error
         told, at a fraction of the time. At least 500 members of each class are among them, if it has so many,
-        and each class has its share. The content of the rows decides which; ``left_out_.rows`` names
+        and each class has its share. What the rows hold decides which; ``left_out_.rows`` names
         them. None leaves all rows out. Groups, splitters and a number of strata leave out all rows in any
         case.
     multiclass : {"joint", "normalise", "winner"}, default="joint"
@@ -222,7 +223,7 @@ class BayesSVC(SVCPredictions):
     >>> model.predict_proba(X[:2]).round(2).tolist()
     [[1.0, 0.0], [1.0, 0.0]]
     >>> round(model[-1].left_out_.error, 3)
-    0.026
+    0.028
     """
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -59,7 +59,7 @@ class LeftOutMachines:
     >>> machines = LeftOutMachines(BayesSVC().fit(X, y), X, y, size=100)
     >>> wrong = machines.log_proba(X[machines.rows]).argmax(axis=1) != y[machines.rows]
     >>> int(wrong.sum())
-    1
+    3
     """
 
     def __init__(
@@ -118,12 +118,12 @@ class LeftOutMachines:
 
 
 def _some_parts(machine: Machine, leaving: Leaving, size: int) -> Indices:
-    """Evenly spaced parts in the order of class and content, in ascending order."""
+    """Some of the parts of each class, in ascending order."""
     if len(leaving.part_row) <= size:
         return np.arange(len(leaving.part_row))
-    by_content = leaving.by_content(machine)
-    places = np.linspace(0, len(by_content) - 1, min(size, len(by_content))).round().astype(np.intp)
-    return np.sort(by_content[places])
+    shuffled = leaving.shuffled(machine)
+    places = np.linspace(0, len(shuffled) - 1, min(size, len(shuffled))).round().astype(np.intp)
+    return np.sort(shuffled[places])
 
 
 def _expansions(

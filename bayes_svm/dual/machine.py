@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.extmath import row_norms
 
 from bayes_svm._core.matrix import block
-from bayes_svm.dual.order import Words, rank_of_rows, rank_of_sets
+from bayes_svm.dual.order import Words, rank_of_rows, rank_of_sets, shuffled
 from bayes_svm.dual.problem import DualProblem, distinct_rows, is_convex
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.arrays import make_symmetric
-from bayes_svm.kernels.choice import ALL_AT_ONCE, held, kernel_matrix
+from bayes_svm.kernels.choice import held, kernel_matrix
 from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix, WholeMatrix
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.dealing import copies_of_weight
@@ -131,32 +132,45 @@ class Machine:
 
     @cached_property
     def radial_rank(self) -> Indices:
-        r"""Rank of each distinct row by its distance from the mean; of equally far ones, by ``content_rank``.
+        """Rank of each distinct row by its distance from the mean; of equally far ones, by ``content_rank``.
 
-        The distance is that of the feature vector from the weighted mean of all; beyond 6000 rows, from the
-        feature vector of the mean row. Where no rows are equally far, a small change of the data changes the
-        rank little, while ``content_rank`` is as good as random. The rows of a precomputed kernel, of which
-        there may be no mean row, are ranked by content.
+        The mean is weighted. For a precomputed kernel it is that of the feature vectors; otherwise that of
+        the rows, so that the rank is the same for all kernels. Where no rows are equally far, a small change
+        of the data changes the rank little, while ``content_rank`` is as good as random.
         """
-        if self.keys is None:
-            return self.content_rank
         used, n = self.row_of >= 0, len(self._distinct)
         mass = np.bincount(self.row_of[used], weights=self.weight[used], minlength=n)
-        weight = mass / mass.sum()
-        if len(self.gram) > ALL_AT_ONCE:  # not by what memory allows: it must not decide
-            rows = self.X[self._distinct]
-            mean = np.asarray(weight @ rows)[None]
-            near = self.kernel(rows, sparse.csr_matrix(mean) if sparse.issparse(rows) else mean)[:, 0]
-        else:
-            near = np.einsum("ij,j->i", self.gram.whole()[:n, :n], weight)
         with np.errstate(over="ignore", invalid="ignore"):  # any order will do of what overflows
-            apart = self.gram.diagonal[:n] - 2.0 * near
-            apart = apart - apart.min()
+            apart = self._squared_distances(mass / mass.sum())
             # Rows that are equally far are so despite rounding: no fraction of small numbers is half a unit.
             apart = (apart / (np.median(apart) or apart.max() or 1.0) * GOLDEN).round(DECIMALS)
         rank = np.empty(n, dtype=np.intp)
         rank[np.lexsort((self.content_rank, apart))] = np.arange(n)
         return rank
+
+    def _squared_distances(self, weight: Array) -> Array:
+        """Squared distances of the distinct rows from their weighted mean, less the smallest of them."""
+        if self.kernel.precomputed:
+            n = len(weight)
+            apart = self.gram.diagonal[:n] - 2.0 * np.einsum("ij,j->i", self.gram.whole()[:n, :n], weight)
+        elif sparse.issparse(self.X):
+            rows = self.X[self._distinct]
+            apart = row_norms(rows, squared=True) - 2.0 * (rows @ (weight @ rows))
+        else:
+            rows = self.X[self._distinct]
+            rows -= weight @ rows  # where the mean is large, a difference of squares would lose digits
+            apart = row_norms(rows, squared=True)
+        return np.asarray(apart - apart.min())
+
+    @cached_property
+    def shuffled_rank(self) -> Indices:
+        """Rank of each distinct row in an order as good as random, in which strata and folds are dealt.
+
+        It is ``radial_rank``, shuffled always in the same way, so that a small change of the data changes it
+        little. Dealt by the radial rank itself, rows of different classes that are near each other would
+        leave together. What they change would cancel, and the left-out values would be too good.
+        """
+        return shuffled(len(self.radial_rank))[self.radial_rank]
 
     @cached_property
     def _distinct(self) -> Indices:

@@ -1,4 +1,4 @@
-"""An order of the training rows that depends on what each row holds, and on nothing else."""
+"""Orders of the training rows that depend on what the rows hold, and on nothing else."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = [
     "rank_of_rows",
     "rank_of_sets",
     "seed_of_rows",
+    "shuffled",
     "uniforms_of_rows",
 ]
 
@@ -75,6 +76,16 @@ def rank_of_rows(X: Any, rows: Indices, first_keys: Words) -> Indices:
         return _rank_of(first_keys, second_keys)
     rank = np.empty(len(rows), dtype=np.intp)
     rank[order] = np.arange(len(rows))
+    return rank
+
+
+def shuffled(number: int) -> Indices:
+    """A permutation of so many ranks that is as good as random, and always the same.
+
+    One rank more leaves the order of the others as it is.
+    """
+    rank = np.empty(number, dtype=np.intp)
+    rank[np.argsort(_mix(np.arange(1, number + 1).astype(np.uint64) * GOLDEN))] = np.arange(number)
     return rank
 
 

@@ -67,7 +67,7 @@ def _leaving(
 def _sampled(machine: Machine, number: int, size: int | None) -> tuple[Array, int]:
     """How many copies of each of the machine's kinds leave in some of so many strata; the number of these.
 
-    The copies are evenly spaced within each class in the order of ``content_rank``, and each class has the
+    The copies are evenly spaced within each class in the order of ``shuffled_rank``, and each class has the
     same share of its copies among them.
     """
     _, row, _, copies = machine.kinds
@@ -76,7 +76,7 @@ def _sampled(machine: Machine, number: int, size: int | None) -> tuple[Array, in
     fewer = max(LEAST_SAMPLE, math.ceil(size * number / copies.sum()))
     if fewer >= number:
         return copies, number
-    order = machine.kinds_in_order(machine.content_rank)
+    order = machine.kinds_in_order(machine.shuffled_rank)
     label, mass = machine.y[row[order]], copies[order]
     of_class = np.bincount(label, weights=mass, minlength=len(machine.classes))
     ends = np.cumsum(mass) - np.append(0.0, np.cumsum(of_class))[label]
@@ -121,7 +121,7 @@ def strata(
     """Strata leave: each is a share of every class, so that the class ratio stays the same.
 
     The copies of the rows are dealt out to the strata in turn: class by class, and within a class in the
-    order of :attr:`~bayes_svm.dual.machine.Machine.content_rank`. Strata with the same contents are one
+    order of :attr:`~bayes_svm.dual.machine.Machine.shuffled_rank`. Strata with the same contents are one
     case.
 
     Parameters
@@ -135,7 +135,7 @@ def strata(
         If there are more kinds of rows than this, only so many strata leave that they have about so many
         copies; but at least 500, if there are so many. By default all strata leave.
     rank : array of shape (n_distinct,), optional
-        Another rank of the distinct rows in place of ``content_rank``.
+        Another rank of the distinct rows in place of ``shuffled_rank``.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def strata(
     _, row, unit, copies = machine.kinds
     number = _number_of_strata(np.bincount(machine.y[row], weights=copies)) if number is None else number
     taken, number = _sampled(machine, number, size)
-    order = machine.kinds_in_order(machine.content_rank if rank is None else rank)
+    order = machine.kinds_in_order(machine.shuffled_rank if rank is None else rank)
     order = order[taken[order] > 0]
     dealt = deal(taken[order], int(min(number, taken.sum())))
     of = order[dealt.thing]
@@ -173,7 +173,7 @@ def strata_of_groups(
     number : int, optional
         Number of strata, by default as above.
     rank : array of shape (n_distinct,), optional
-        A rank of the distinct rows that orders groups of the same size, in place of ``content_rank``.
+        A rank of the distinct rows that orders groups of the same size, in place of ``shuffled_rank``.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def strata_of_groups(
         number = min(_number_of_strata(np.count_nonzero(counts, axis=0)), len(present))
     if number > len(present):
         raise ValueError(f"leave_out={number} asks for more strata than there are groups: {len(present)}.")
-    rank = machine.content_rank if rank is None else rank
+    rank = machine.shuffled_rank if rank is None else rank
     least = np.full(len(counts), len(rank))
     np.minimum.at(least, numbers[used], rank[machine.row_of[used]])
     order = present[np.lexsort((least[present], -counts[present].sum(axis=1)))]

@@ -92,17 +92,17 @@ class Leaving:
             return weight
         return np.where(self.kind >= 0, weight * np.append(self.share, 0.0)[np.maximum(self.kind, -1)], 0.0)
 
-    def by_content(self, machine: Machine) -> Indices:
-        """The parts in the order of class and content, without those of weight 0, which are not ranked."""
+    def shuffled(self, machine: Machine) -> Indices:
+        """The parts class by class, as good as shuffled; without those of weight 0, which have no rank."""
         present = (machine.row_of[self.part_row] >= 0).nonzero()[0]
         rows = self.part_row[present]
-        rank = machine.content_rank[machine.row_of[rows]]
+        rank = machine.shuffled_rank[machine.row_of[rows]]
         return present[np.lexsort((self.removed[present], rank, machine.y[rows]))]
 
     def part_shares(self, number: int, machine: Machine) -> Array:
         """Share of each part in each of some folds, to which the cases are dealt in turn.
 
-        The order of the cases follows from the contents of their rows, not from the order of the rows.
+        The order of the cases follows from what their rows hold, not from the order of the rows.
 
         Parameters
         ----------
@@ -118,10 +118,10 @@ class Leaving:
             several equal ones counts as often.
         """
         number = int(min(number, self.times.sum()))
-        by_content = self.by_content(machine)
-        first = np.full(len(self.times), len(by_content))
+        shuffled = self.shuffled(machine)
+        first = np.full(len(self.times), len(shuffled))
         # A case takes the place of its first part.
-        first[self.case[by_content[::-1]]] = np.arange(len(by_content))[::-1]
+        first[self.case[shuffled[::-1]]] = np.arange(len(shuffled))[::-1]
         order = np.argsort(first, kind="stable")
         ends = np.append(0.0, np.cumsum(self.times[order]))
         # Of the first e cases, fold f has as many as there are numbers f, f + number, ... below e.

@@ -70,6 +70,7 @@ def left_out_of_bag(search, X, y, x, trial):
     return np.round(proba, 9), labels
 
 
+@pytest.mark.filterwarnings("ignore:No setting tells the classes apart")  # 30 rows hardly do
 @pytest.mark.parametrize("combine", ["best", "stack"])
 @pytest.mark.parametrize("make", [noisy, three_classes])
 def test_with_few_rows_all_points_are_left_out_of_the_mixture_in_turn(make, combine):

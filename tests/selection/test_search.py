@@ -175,7 +175,7 @@ def test_a_kernel_with_noise_is_refused():
 
 @pytest.mark.parametrize("label", ["a", "m", "z"])
 def test_rows_of_weight_zero_are_absent_whatever_their_label(label):
-    X, y = noisy()
+    X, y = noisy(noise=0.5)
     y = np.where(y > 0, "k", "s")
     search = BayesSVCSearch(BayesSVC(gamma=0.5), {"C": [0.1, 1.0]}, combine="stack")
     expected = clone(search).fit(X, y)

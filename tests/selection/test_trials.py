@@ -39,7 +39,7 @@ def test_steps_that_do_nothing_are_searched_too():
 
 
 def test_objects_of_a_grid_are_cloned():
-    X, y = noisy()
+    X, y = noisy(noise=0.5)
     model = BayesSVC(link="sigmoid")
     pipeline = make_pipeline(StandardScaler(), BayesSVC())
     search = BayesSVCSearch(pipeline, {"bayessvc": [model], "bayessvc__C": [0.1, 100.0]}).fit(X, y)

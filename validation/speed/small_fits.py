@@ -49,7 +49,7 @@ STEPS = {
     "SVCParameters._machine": "data checked",
     "distinct_rows": "equal rows merged",
     "kernel_matrix": "kernel matrix",
-    "Machine.content_rank": "rows ordered by content",
+    "Machine.radial_rank": "rows ordered",
     "what_leaves": "strata dealt",
     "solve": "solution: measured, and the rest",
     "lower_violation": "solution: pairs moved",
