@@ -17,7 +17,7 @@ from bayes_svm.dual.order import Words, rank_of_rows, rank_of_sets, shuffled
 from bayes_svm.dual.problem import DualProblem, distinct_rows, is_convex
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.arrays import make_symmetric
-from bayes_svm.kernels.choice import held, kernel_matrix
+from bayes_svm.kernels.choice import ALL_AT_ONCE, held, kernel_matrix
 from bayes_svm.kernels.gram import FEWER_POINTS, KernelMatrix, WholeMatrix
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.utils.dealing import copies_of_weight
@@ -134,43 +134,60 @@ class Machine:
     def radial_rank(self) -> Indices:
         """Rank of each distinct row by its distance from the mean; of equally far ones, by ``content_rank``.
 
-        The mean is weighted. For a precomputed kernel it is that of the feature vectors; otherwise that of
-        the rows, so that the rank is the same for all kernels. Where no rows are equally far, a small change
-        of the data changes the rank little, while ``content_rank`` is as good as random.
+        The distance is that of the feature vector from the weighted mean of all; beyond 6000 rows, unless the
+        kernel is precomputed, from the feature vector of the mean row. Where no rows are equally far, a small
+        change of the data changes the rank little, while ``content_rank`` is as good as random.
         """
-        used, n = self.row_of >= 0, len(self._distinct)
-        mass = np.bincount(self.row_of[used], weights=self.weight[used], minlength=n)
-        with np.errstate(over="ignore", invalid="ignore"):  # any order will do of what overflows
-            apart = self._squared_distances(mass / mass.sum())
-            # Rows that are equally far are so despite rounding: no fraction of small numbers is half a unit.
-            apart = (apart / (np.median(apart) or apart.max() or 1.0) * GOLDEN).round(DECIMALS)
-        rank = np.empty(n, dtype=np.intp)
-        rank[np.lexsort((self.content_rank, apart))] = np.arange(n)
-        return rank
-
-    def _squared_distances(self, weight: Array) -> Array:
-        """Squared distances of the distinct rows from their weighted mean, less the smallest of them."""
-        if self.kernel.precomputed:
-            n = len(weight)
-            apart = self.gram.diagonal[:n] - 2.0 * np.einsum("ij,j->i", self.gram.whole()[:n, :n], weight)
-        elif sparse.issparse(self.X):
+        weight = self._share
+        # Not by what memory allows: it must not decide.
+        if len(self.gram) > ALL_AT_ONCE and not self.kernel.precomputed:
             rows = self.X[self._distinct]
-            apart = row_norms(rows, squared=True) - 2.0 * (rows @ (weight @ rows))
+            mean = np.asarray(weight @ rows)[None]
+            near = self.kernel(rows, sparse.csr_matrix(mean) if sparse.issparse(rows) else mean)[:, 0]
         else:
-            rows = self.X[self._distinct]
-            rows -= weight @ rows  # where the mean is large, a difference of squares would lose digits
-            apart = row_norms(rows, squared=True)
-        return np.asarray(apart - apart.min())
+            near = np.einsum("ij,j->i", self.gram.whole()[: len(weight), : len(weight)], weight)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._ranked_by(self.gram.diagonal[: len(weight)] - 2.0 * near)
 
     @cached_property
     def shuffled_rank(self) -> Indices:
         """Rank of each distinct row in an order as good as random, in which strata and folds are dealt.
 
-        It is ``radial_rank``, shuffled always in the same way, so that a small change of the data changes it
-        little. Dealt by the radial rank itself, rows of different classes that are near each other would
-        leave together. What they change would cancel, and the left-out values would be too good.
+        It is the rank by the distance of the row itself from the weighted mean, shuffled always in the same
+        way. A small change of the data changes it little, and all kernels but a precomputed one, of which
+        there are no rows, have the same. Dealt by the distance without shuffling, rows of different classes
+        that are near each other would leave together. What they change would cancel, and the left-out values
+        would be too good.
         """
-        return shuffled(len(self.radial_rank))[self.radial_rank]
+        if self.kernel.precomputed:
+            rank = self.radial_rank
+        else:
+            rows = self.X[self._distinct]
+            with np.errstate(over="ignore", invalid="ignore"):
+                mean = self._share @ rows
+                if sparse.issparse(rows):
+                    squared = row_norms(rows, squared=True) - 2.0 * (rows @ mean)
+                else:
+                    rows -= mean  # where the mean is large, a difference of squares would lose digits
+                    squared = row_norms(rows, squared=True)
+                rank = self._ranked_by(squared)
+        return shuffled(len(rank))[rank]
+
+    def _ranked_by(self, apart: Array) -> Indices:
+        """Rank of each distinct row by squared distances, up to a constant; any rank of what overflows."""
+        apart = apart - apart.min()
+        # Rows that are equally far are so despite rounding: no fraction of small numbers is half a unit.
+        apart = (apart / (np.median(apart) or apart.max() or 1.0) * GOLDEN).round(DECIMALS)
+        rank = np.empty(len(apart), dtype=np.intp)
+        rank[np.lexsort((self.content_rank, apart))] = np.arange(len(apart))
+        return rank
+
+    @cached_property
+    def _share(self) -> Array:
+        """Share of the weights that each distinct row has."""
+        used = self.row_of >= 0
+        mass = np.bincount(self.row_of[used], weights=self.weight[used])
+        return np.asarray(mass / mass.sum())
 
     @cached_property
     def _distinct(self) -> Indices:

@@ -58,42 +58,62 @@ def radial(X, y, weight=None, **parameters):
     return machine.radial_rank[machine.row_of]
 
 
-@pytest.mark.parametrize("parameters", [{}, {"kernel": "linear"}, {"kernel": "poly", "coef0": 1.0}], ids=str)
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"kernel": "linear"}, {"kernel": "poly", "coef0": 1.0}, {"kernel": "precomputed"}],
+    ids=str,
+)
 @pytest.mark.parametrize("of", [np.asarray, sparse.csr_matrix])
-def test_rows_are_ranked_by_their_distance_from_the_mean_whatever_the_kernel(parameters, of):
+def test_rows_are_ranked_by_their_distance_from_the_mean_feature_vector(parameters, of):
     X, y = noisy(n=40, d=5)
     weight = np.random.default_rng(0).integers(1, 4, size=40)
-    apart = np.linalg.norm(X - np.average(X, axis=0, weights=weight), axis=1)
-    np.testing.assert_array_equal(radial(of(X), y, weight, **parameters), np.argsort(np.argsort(apart)))
-
-
-def test_rows_of_a_precomputed_kernel_are_ranked_by_their_feature_vectors():
-    X, y = noisy(n=40, d=5)
-    weight = np.random.default_rng(0).integers(1, 4, size=40)
-    K, share = rbf_kernel(X, gamma=0.5), weight / weight.sum()
+    if parameters.get("kernel") == "precomputed":
+        X = K = rbf_kernel(X, gamma=0.5)
+        of = np.asarray
+    else:
+        K = machine_of(SVC(**({"gamma": 0.5} | parameters)), X, y)[0].kernel(X, X)
+    share = weight / weight.sum()
     squared = K.diagonal() - 2 * K @ share + share @ K @ share
-    found = radial(K, y, weight, kernel="precomputed")
-    np.testing.assert_array_equal(found, np.argsort(np.argsort(squared)))
+    np.testing.assert_array_equal(radial(of(X), y, weight, **parameters), np.argsort(np.argsort(squared)))
+
+
+def test_many_rows_are_ranked_by_their_distance_from_the_mean_row(monkeypatch):
+    monkeypatch.setattr("bayes_svm.dual.machine.ALL_AT_ONCE", 10)
+    X, y = noisy(n=60, d=5)
+    expected = np.argsort(np.argsort(np.linalg.norm(X - X.mean(axis=0), axis=1)))
+    for of in (np.asarray, sparse.csr_matrix):
+        machine, _ = machine_of(SVC(gamma=0.5), of(X), y)
+        np.testing.assert_array_equal(machine.radial_rank[machine.row_of], expected)
+
+
+def shuffled_ranks(X, y, weight=None, **parameters):
+    machine, _ = machine_of(SVC(**({"gamma": 0.5} | parameters)), X, y, weight)
+    return machine.shuffled_rank[machine.row_of]
+
+
+@pytest.mark.parametrize("of", [np.asarray, sparse.csr_matrix])
+def test_the_shuffled_rank_is_that_of_the_distance_from_the_mean_row_whatever_the_kernel(of):
+    X, y = noisy(n=200, d=5)
+    weight = np.random.default_rng(0).integers(1, 4, size=200)
+    apart = np.linalg.norm(X - np.average(X, axis=0, weights=weight), axis=1)
+    by_distance = np.argsort(np.argsort(apart))
+    for parameters in ({}, {"gamma": 5.0}, {"kernel": "linear"}):
+        ranks = shuffled_ranks(of(X), y, weight, **parameters)
+        np.testing.assert_array_equal(ranks, shuffled(200)[by_distance])
+    assert sorted(ranks) == list(range(200))
+    assert abs(np.corrcoef(ranks, by_distance)[0, 1]) < 0.2
     # The feature vectors of a linear kernel are the rows.
-    np.testing.assert_array_equal(radial(X @ X.T, y, weight, kernel="precomputed"), radial(X, y, weight))
+    np.testing.assert_array_equal(shuffled_ranks(X @ X.T, y, weight, kernel="precomputed"), ranks)
 
 
-def test_rows_far_from_the_origin_keep_their_ranks():
+def test_a_small_change_of_the_data_changes_no_shuffled_rank_where_the_hash_is_another():
     X, y = noisy(n=200, d=5)
-    np.testing.assert_array_equal(radial(X + 2.0**22, y), radial((X + 2.0**22) - 2.0**22, y))
-
-
-def test_a_small_change_of_the_rows_changes_no_shuffled_rank_where_the_hash_is_another():
-    X, y = noisy(n=200, d=5)
-    changed = 3.0 * (X + 1e-9 * np.random.default_rng(0).normal(size=X.shape))
-    for kernel in ("rbf", "linear"):
-        first, second = (machine_of(SVC(kernel=kernel), rows, y)[0] for rows in (X, changed))
-        ranks = first.shuffled_rank[first.row_of]
-        np.testing.assert_array_equal(second.shuffled_rank[second.row_of], ranks)
-        assert np.any(second.content_rank[second.row_of] != first.content_rank[first.row_of])
-        # The order has nothing to do with the distance from the mean.
-        assert sorted(ranks) == list(range(200))
-        assert abs(np.corrcoef(ranks, first.radial_rank[first.row_of])[0, 1]) < 0.2
+    ranks, random = shuffled_ranks(X, y), np.random.default_rng(0)
+    changed = 3.0 * (X + 1e-9 * random.normal(size=X.shape))[:, random.permutation(5)]
+    np.testing.assert_array_equal(shuffled_ranks(changed, y), ranks)
+    assert np.any(rank_of_rows(changed, y) != rank_of_rows(X, y))
+    far = X + 2.0**22
+    np.testing.assert_array_equal(shuffled_ranks(far, y), shuffled_ranks(far - 2.0**22, y))
 
 
 def test_one_rank_more_leaves_the_shuffled_order_of_the_others():
