@@ -29,10 +29,10 @@ ABOUT = """\
 The largest change of a probability of `BayesSVC` where nothing has changed but noise of 1e-7 in every
 feature, the order of the columns, or the unit of all columns (times three; gamma = "scale" follows).
 {draws} draws of each, C = 1 and 10, standardised. *Rows* is at the training rows; *far* at twice and at
-minus the rows. The default link beside `link="sigmoid"`, whose changes are those of the strata: which rows
-leave together is as good as random, as folds are. Sets of the IDA benchmark (training parts of the first
-split), the first 600 rows of those that come with scikit-learn, and made ones, the last three with rows that
-are equal, or equally far from the mean."""
+minus the rows. The default link beside `link="sigmoid"`, whose changes are those of the strata: of rows
+that are equal, or equally far from the mean, the last digits decide which leave together. Sets of the IDA
+benchmark (training parts of the first split), the first 600 rows of those that come with scikit-learn, and
+made ones, the last three with rows that are equal, or equally far from the mean."""
 
 DRAWS, NOISE, PENALTIES = 2, 1e-7, (1.0, 10.0)
 
