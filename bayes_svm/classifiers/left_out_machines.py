@@ -40,7 +40,7 @@ class LeftOutMachines:
     groups : array of shape (n_samples,), optional
         The groups of the fit.
     size : int, default=500
-        Number of rows; all, if there are not more. The content of the rows decides which.
+        Number of rows; all, if there are not more. What the rows hold decides which.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class LeftOutMachines:
     >>> machines = LeftOutMachines(BayesSVC().fit(X, y), X, y, size=100)
     >>> wrong = machines.log_proba(X[machines.rows]).argmax(axis=1) != y[machines.rows]
     >>> int(wrong.sum())
-    3
+    2
     """
 
     def __init__(

@@ -238,7 +238,7 @@ class SVCPredictions(Compactable, SVCParameters):
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> model = BayesSVC().fit(scale(X), y)
         >>> model.predict_interval(scale(X)[[0, 81]]).round(2).tolist()
-        [[0.0, 0.02], [0.7, 0.8]]
+        [[0.0, 0.02], [0.73, 0.82]]
         """
         return self._intervals(self._checked(X))
 
@@ -293,16 +293,16 @@ class SVCPredictions(Compactable, SVCParameters):
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> model = BayesSVC().fit(scale(X), y)
         >>> model.explain(scale(X)[81], n_rows=1)
-        Explanation: 1 with probability 0.552 (interval 0.700 to 0.800)
-          probabilities: 0: 0.448, 1: 0.552
+        Explanation: 1 with probability 0.550 (interval 0.727 to 0.818)
+          probabilities: 0: 0.450, 1: 0.550
           known data: the row is near the training data
           decision value: 0.1285, of which -0.2354 is the intercept
           training rows that speak most for 1:
             row  label  contribution  value without it  probability without it
-             81      1             1           0.02034                   0.445
+             81      1             1           0.02034                   0.443
           training rows that speak most against it:
             row  label  contribution  value without it  probability without it
-            215      0       -0.9375             0.249                   0.665
+            215      0       -0.9375             0.249                   0.664
         """
         check_is_fitted(self)
         row = as_one_row(x, hasattr(self, "feature_names_in_"))

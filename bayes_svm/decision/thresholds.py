@@ -148,7 +148,7 @@ def choose_threshold(
     ...     y, model.left_out_decision_values_, "precision", at_least=0.97, confidence=0.9
     ... )
     >>> round(chosen.precision, 3), round(chosen.recall, 3), chosen.bound
-    (0.986, 0.906, 0.97)
+    (0.986, 0.907, 0.97)
 
     Scikit-learn can use the threshold:
 

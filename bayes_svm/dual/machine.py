@@ -10,10 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.extmath import row_norms
 
 from bayes_svm._core.matrix import block
-from bayes_svm.dual.order import Words, rank_of_rows, rank_of_sets, shuffled
+from bayes_svm.dual.order import (
+    Words,
+    rank_by,
+    rank_of_rows,
+    rank_of_sets,
+    shuffled,
+    squared_distances_from_mean,
+)
 from bayes_svm.dual.problem import DualProblem, distinct_rows, is_convex
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.kernels.arrays import make_symmetric
@@ -26,8 +32,9 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["Machine"]
 
-# Distances are rounded to so many decimals of a unit that is no simple fraction of them.
-GOLDEN, DECIMALS = 0.6180339887498949, 9
+# Distances are rounded to so many decimals of a unit that is no simple fraction of them. It is at least this
+# share of the numbers that they are differences of, so that rounding errors are no differences.
+GOLDEN, DECIMALS, LEAST_UNIT = 0.6180339887498949, 9, 1e-3
 
 
 @dataclass(frozen=True)
@@ -138,56 +145,49 @@ class Machine:
         kernel is precomputed, from the feature vector of the mean row. Where no rows are equally far, a small
         change of the data changes the rank little, while ``content_rank`` is as good as random.
         """
-        weight = self._share
-        # Not by what memory allows: it must not decide.
-        if len(self.gram) > ALL_AT_ONCE and not self.kernel.precomputed:
-            rows = self.X[self._distinct]
-            mean = np.asarray(weight @ rows)[None]
-            near = self.kernel(rows, sparse.csr_matrix(mean) if sparse.issparse(rows) else mean)[:, 0]
-        else:
-            near = np.einsum("ij,j->i", self.gram.whole()[: len(weight), : len(weight)], weight)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._ranked_by(self.gram.diagonal[: len(weight)] - 2.0 * near)
+        return rank_by(self._feature_distances, self.content_rank)
 
     @cached_property
     def shuffled_rank(self) -> Indices:
         """Rank of each distinct row in an order as good as random, in which strata and folds are dealt.
 
         It is the rank by the distance of the row itself from the weighted mean, shuffled always in the same
-        way. A small change of the data changes it little, and all kernels but a precomputed one, of which
-        there are no rows, have the same. Dealt by the distance without shuffling, rows of different classes
-        that are near each other would leave together. What they change would cancel, and the left-out values
-        would be too good.
-        """
-        if self.kernel.precomputed:
-            rank = self.radial_rank
-        else:
-            rows = self.X[self._distinct]
-            with np.errstate(over="ignore", invalid="ignore"):
-                mean = self._share @ rows
-                if sparse.issparse(rows):
-                    squared = row_norms(rows, squared=True) - 2.0 * (rows @ mean)
-                else:
-                    rows -= mean  # where the mean is large, a difference of squares would lose digits
-                    squared = row_norms(rows, squared=True)
-                rank = self._ranked_by(squared)
-        return shuffled(len(rank))[rank]
+        way. Rows that are equally far follow each other, by ``content_rank``. Noise in the last digits,
+        another order of the columns or another unit of all change it nowhere but among these. All kernels
+        have the same, except a precomputed one, of which there are no rows. A row more or less deals all anew
+        that are farther out.
 
-    def _ranked_by(self, apart: Array) -> Indices:
-        """Rank of each distinct row by squared distances, up to a constant; any rank of what overflows."""
-        apart = apart - apart.min()
-        # Rows that are equally far are so despite rounding: no fraction of small numbers is half a unit.
-        apart = (apart / (np.median(apart) or apart.max() or 1.0) * GOLDEN).round(DECIMALS)
-        rank = np.empty(len(apart), dtype=np.intp)
-        rank[np.lexsort((self.content_rank, apart))] = np.arange(len(apart))
-        return rank
+        Dealt by the distance without shuffling, rows of different classes that are near each other would
+        leave together. What they change would cancel, and the left-out values would be too good.
+        """
+        distances = self._feature_distances if self.kernel.precomputed else self._row_distances
+        nearer = np.searchsorted(np.sort(distances), distances)
+        return rank_by(shuffled(len(distances))[nearer], self.content_rank)
 
     @cached_property
-    def _share(self) -> Array:
-        """Share of the weights that each distinct row has."""
-        used = self.row_of >= 0
+    def _feature_distances(self) -> Array:
+        """Squared distance of each distinct row's feature vector from their mean, rounded, in some unit."""
+        n, used = len(self._distinct), self.row_of >= 0
         mass = np.bincount(self.row_of[used], weights=self.weight[used])
-        return np.asarray(mass / mass.sum())
+        weight = mass / mass.sum()
+        # Not by what memory allows: it must not decide.
+        if len(self.gram) > ALL_AT_ONCE and not self.kernel.precomputed:
+            rows = self.X[self._distinct]
+            mean = np.asarray(weight @ rows)[None]
+            near = self.kernel(rows, sparse.csr_matrix(mean) if sparse.issparse(rows) else mean)[:, 0]
+        else:
+            near = np.einsum("ij,j->i", self.gram.whole()[:n, :n], weight)
+        diagonal = self.gram.diagonal[:n]
+        with np.errstate(over="ignore", invalid="ignore"):  # any order will do of what overflows
+            size = np.median(np.abs(diagonal)) + 2.0 * np.median(np.abs(near))
+            return _rounded(diagonal - 2.0 * near, float(size))
+
+    @property
+    def _row_distances(self) -> Array:
+        """The same of the row itself."""
+        present = np.where(self.row_of >= 0, self.weight, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _rounded(*squared_distances_from_mean(self.X, self._distinct, present))
 
     @cached_property
     def _distinct(self) -> Indices:
@@ -324,3 +324,13 @@ class Machine:
             rows = problem.first_row[problem.first_row >= 0]
             values[:, : len(rows)] = self.kernel.to_training(X, self.X[rows], rows)
         return values
+
+
+def _rounded(squared: Array, size: float) -> Array:
+    """Squared distances, up to a constant, whose rounding errors are those of numbers of this size.
+
+    Rows that are equally far are so despite rounding: no fraction of small numbers is half a unit.
+    """
+    apart = squared - squared.min()
+    unit = max(float(np.median(apart)), LEAST_UNIT * size) or 1.0
+    return np.asarray((apart / unit * GOLDEN).round(DECIMALS))

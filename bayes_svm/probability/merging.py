@@ -46,16 +46,16 @@ def merged(posterior: Posterior, machine: Machine, solution: DualSolution) -> Po
     """
     problem = solution.problem
 
-    def by_content(some: Indices) -> Indices:
+    def in_order(some: Indices) -> Indices:
         """Places of points in an order that is not that of the rows."""
         rank = machine.radial_rank[machine.row_of[problem.first_row[some]]]
         return np.argsort(rank, kind="stable")
 
-    order = by_content(posterior.points)
+    order = in_order(posterior.points)
     points, curvature = posterior.points[order], posterior.curvature[order]
     # By their values, which are unique where coefficients are not.
     support = np.flatnonzero(problem.label * solution.values <= 1.0 + SLACK)
-    support = support[by_content(support)]
+    support = support[in_order(support)]
     if len(points) == 0 or len(support) == 0:
         return posterior
     length = np.sqrt(np.maximum(problem.gram.diagonal, 0.0))

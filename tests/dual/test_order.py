@@ -116,6 +116,53 @@ def test_a_small_change_of_the_data_changes_no_shuffled_rank_where_the_hash_is_a
     np.testing.assert_array_equal(shuffled_ranks(far, y), shuffled_ranks(far - 2.0**22, y))
 
 
+def design():
+    """All rows are equally far from the mean, up to rounding: only what they hold ranks them."""
+    levels = np.array(np.meshgrid(*[[0.0, 1.0]] * 6)).reshape(6, -1).T
+    return 0.1 + levels * [0.1, 0.3, 0.7, 1.1, 2.3, 0.9], np.where(levels[:, 0] == levels[:, 1], 1, -1)
+
+
+@pytest.mark.parametrize("ranks", [radial, shuffled_ranks])
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_rows_that_are_equally_far_but_for_rounding_are_ranked_by_what_they_hold(ranks, kernel):
+    X, y = design()
+    K = rbf_kernel(X, gamma=0.5)
+    expected = ranks(K if kernel == "precomputed" else X, y, kernel=kernel)
+    for seed in range(5):
+        rows = np.random.default_rng(seed).permutation(np.repeat(np.arange(64), 3))
+        chosen = K[np.ix_(rows, rows)] if kernel == "precomputed" else X[rows]
+        np.testing.assert_array_equal(ranks(chosen, y[rows], kernel=kernel), expected[rows])
+    if kernel == "rbf":
+        np.testing.assert_array_equal(ranks(sparse.csr_matrix(X), y), expected)
+        np.testing.assert_array_equal(expected, rank_of_rows(X, y))
+
+
+def test_columns_far_from_zero_lose_no_digits_in_a_sparse_matrix():
+    X, y = noisy(n=200, d=5)
+    X[::2, 0] = 0.0
+    X[:, 1:] += 1e8
+    np.testing.assert_array_equal(shuffled_ranks(sparse.csr_matrix(X), y), shuffled_ranks(X, y))
+
+
+def test_rows_of_weight_zero_move_no_rank_whatever_they_hold():
+    X, y = noisy(n=60, d=5)
+    weight = np.append(np.ones(60), 0.0)
+    for of in (np.asarray, sparse.csr_matrix):
+        found = [
+            shuffled_ranks(of(np.vstack([X, np.full(5, far)])), np.append(y, 1), weight)
+            for far in (1.0, 1e12)
+        ]
+        np.testing.assert_array_equal(found[1][:60], found[0][:60])
+
+
+def test_the_shuffle_has_no_serial_correlation():
+    """Ranks that follow each other in the order leave together: they must be as near as at random."""
+    for n in (20, 40, 60, 80, 100, 150, 200, 300, 500, 1000):
+        order = np.argsort(shuffled(n))
+        near = [np.corrcoef(order[:-lag], order[lag:])[0, 1] for lag in (1, 2, 3)]
+        assert np.abs(near).max() < 2.0 / np.sqrt(n)
+
+
 def test_one_rank_more_leaves_the_shuffled_order_of_the_others():
     more = shuffled(101)
     np.testing.assert_array_equal(np.argsort(np.argsort(more[:100])), shuffled(100))

@@ -83,7 +83,7 @@ def test_without_refit_there_is_nothing_to_predict_with():
 
 
 def test_a_search_is_an_estimator_among_others():
-    X, y = noisy()
+    X, y = noisy(noise=0.5)
     y = np.where(y > 0, "yes", "no")
     search = BayesSVCSearch(BayesSVC(), GRID, combine="stack")
     assert cross_val_score(search, X, y, cv=3, scoring="neg_log_loss").min() > -1.0

@@ -50,6 +50,7 @@ STEPS = {
     "distinct_rows": "equal rows merged",
     "kernel_matrix": "kernel matrix",
     "Machine.radial_rank": "rows ordered",
+    "Machine.shuffled_rank": "rows ordered",
     "what_leaves": "strata dealt",
     "solve": "solution: measured, and the rest",
     "lower_violation": "solution: pairs moved",
