@@ -22,7 +22,8 @@ ABOUT = """\
 the machine never saw. Sets with a rare class, Reuters topics ({documents}), and generators;
 {draws} draws of each, at least half of the rows to test. *Reached*: draws in which the threshold is shown to
 do what is asked; in the others every row is called positive for a recall, and none for a precision, with a
-warning. *Mean*: recall or precision on the test rows, mean over the draws reached and then over the sets.
+warning. *Mean*: recall or precision on the test rows, mean over the draws reached and then over the sets; a
+draw in which no test row is called positive has no precision.
 *Met*: how often it was at least the target, in draws that reached it, of sets with 500 test positives or more
 (with fewer the measure itself is too rough). *Enough*: 0.9 less two standard errors. *Broken*: share of all
 draws, reached or not, in which the target was shown and missed; the confidence of 0.9 bounds this by 0.1.
@@ -124,10 +125,12 @@ def promise_row(asked: str, sets: dict[str, tuple]) -> list[object]:
     target = ASKED[asked][1].get("at_least")
     reached = [[one for one in found[asked] if one.reached] for found, _, _ in sets.values()]
     draws_of = sum(len(found[asked]) for found, _, _ in sets.values())
-    some = [part for part in reached if part]
-    means = [np.nanmean([one.true for one in part]) for part in some]
+    # Where none of the test rows is called positive there is no precision.
+    defined = [[one for one in part if not np.isnan(one.true)] for part in reached]
+    some = [part for part in defined if part]
+    means = [np.mean([one.true for one in part]) for part in some]
     told, in_sample = (
-        np.mean([np.nanmean([getattr(one, name) - one.true for one in part]) for part in some])
+        np.mean([np.mean([getattr(one, name) - one.true for one in part]) for part in some])
         for name in ("told", "in_sample")
     )
     share = f"{sum(map(len, reached))} of {draws_of}"
