@@ -21,7 +21,8 @@ def classes() -> Iterator[type]:
     """The classes of all benchmark files."""
     for module in iter_modules(benchmarks.__path__, "benchmarks."):
         if not module.name.endswith("__main__"):
-            members = vars(import_module(module.name)).values()
+            # A list: a warning on the way adds to the names of the module.
+            members = list(vars(import_module(module.name)).values())
             yield from (one for one in members if inspect.isclass(one) and one.__module__ == module.name)
 
 
