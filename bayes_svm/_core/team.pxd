@@ -10,7 +10,7 @@ cdef enum:
     FOUND = 9
     LOOKS = 1000
     SHARE = 4
-    PATIENCE = 100000
+    PATIENCE = 1200
 
 cdef extern from *:
     """

@@ -162,7 +162,7 @@ class Machine:
         """
         distances = self._feature_distances if self.kernel.precomputed else self._row_distances
         nearer = np.searchsorted(np.sort(distances), distances)
-        return rank_by(shuffled(len(distances))[nearer], self.content_rank)
+        return rank_by(shuffled(nearer), self.content_rank)
 
     @cached_property
     def _feature_distances(self) -> Array:

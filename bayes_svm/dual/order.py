@@ -125,15 +125,12 @@ def squared_distances_from_mean(X: Any, rows: Indices, weight: Array) -> tuple[A
     return squared, float(middle + np.sqrt(middle) * largest)
 
 
-def shuffled(number: int) -> Indices:
-    """A permutation of so many ranks that is as good as random, and always the same.
+def shuffled(ranks: Indices) -> Words:
+    """Keys that put ranks into an order as good as random, which is always the same.
 
     One rank more leaves the order of the others as it is.
     """
-    keys = _mix(np.arange(1, number + 1).astype(np.uint64) * GOLDEN + SHUFFLE)
-    rank = np.empty(number, dtype=np.intp)
-    rank[np.argsort(keys)] = np.arange(number)
-    return rank
+    return _mix((ranks + 1).astype(np.uint64) * GOLDEN + SHUFFLE)
 
 
 def uniforms_of_rows(X: Any, seed: int, number: int) -> Array:

@@ -99,7 +99,7 @@ def test_the_shuffled_rank_is_that_of_the_distance_from_the_mean_row_whatever_th
     by_distance = np.argsort(np.argsort(apart))
     for parameters in ({}, {"gamma": 5.0}, {"kernel": "linear"}):
         ranks = shuffled_ranks(of(X), y, weight, **parameters)
-        np.testing.assert_array_equal(ranks, shuffled(200)[by_distance])
+        np.testing.assert_array_equal(ranks, np.argsort(np.argsort(shuffled(by_distance))))
     assert sorted(ranks) == list(range(200))
     assert abs(np.corrcoef(ranks, by_distance)[0, 1]) < 0.2
     # The feature vectors of a linear kernel are the rows.
@@ -158,14 +158,9 @@ def test_rows_of_weight_zero_move_no_rank_whatever_they_hold():
 def test_the_shuffle_has_no_serial_correlation():
     """Ranks that follow each other in the order leave together: they must be as near as at random."""
     for n in (20, 40, 60, 80, 100, 150, 200, 300, 500, 1000):
-        order = np.argsort(shuffled(n))
+        order = np.argsort(shuffled(np.arange(n)))
         near = [np.corrcoef(order[:-lag], order[lag:])[0, 1] for lag in (1, 2, 3)]
         assert np.abs(near).max() < 2.0 / np.sqrt(n)
-
-
-def test_one_rank_more_leaves_the_shuffled_order_of_the_others():
-    more = shuffled(101)
-    np.testing.assert_array_equal(np.argsort(np.argsort(more[:100])), shuffled(100))
 
 
 def test_the_radial_rank_does_not_depend_on_the_order_of_rows_or_columns():
