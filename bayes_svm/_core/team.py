@@ -20,8 +20,8 @@ if not cython.compiled:
     # So often a thread looks before it lets others have the CPU. Where the leader has waited as long, the
     # helper is passed over for one task in so many looks, so that waiting takes a small share of the time.
     LOOKS, SHARE = 1000, 4
-    # So often a helper looks before it asks Python whether it is still wanted. A look beyond LOOKS can take as
-    # long as the system lets other threads have the CPU, some milliseconds.
+    # So often a helper looks before it asks Python whether it is still wanted. A look beyond LOOKS can take
+    # as long as the system lets other threads have the CPU, some milliseconds.
     PATIENCE = 1200
 
     def is_lock_free():
