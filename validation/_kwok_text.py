@@ -221,9 +221,10 @@ def why_figure_5(texts: Reuters, found: dict[Setting, Outputs]) -> str:
     rare, often = texts.counts <= 10, texts.counts >= 100
     wide, narrow = (spearmanr(texts.counts, read.full.mean(axis=0)).statistic for read in (sketch, sharp))
     return (
-        "**Figure 5.** In the paper a topic with few training documents has a large mean variance. With the "
-        f"package's eta = {SHARPNESS:g} it is the other way round, {wide:+.2f}; with "
-        f"eta = {SHARP:g} and the full variance it is as in the paper, {narrow:+.2f}. The reason "
+        "**Figure 5.** In the paper a topic with few training documents has a large mean variance. With "
+        f"eta = {SHARP:g} and the full variance it is so here, {narrow:+.2f}. With the package's "
+        f"eta = {SHARPNESS:g} a sketch says little, {wide:+.2f}, and all documents near the margin give the "
+        "opposite: see the last table. The reason "
         "is which documents are near enough to the margin to count. A document adds curvature within about "
         "2.4 / eta of it. The machine of a rare topic puts nearly every document a little beyond the margin "
         f"of the other class. With eta = {SHARPNESS:g} they all count and leave little variance; with "
