@@ -13,7 +13,7 @@ cdef extern from *:
     """
     const double ALIKE, SAME, NOTHING
 
-cdef void _unite(Py_ssize_t n, double** gram, double* curvature) noexcept nogil
+cdef void _unite(Py_ssize_t n, double** gram, double* curvature, double* diagonal) noexcept nogil
 cdef Py_ssize_t _choose(
     Py_ssize_t n,
     Py_ssize_t most,

@@ -15,13 +15,16 @@ if not cython.compiled:
     NOTHING = 1e-12
 
 
-def _unite(n, gram, curvature):
+def _unite(n, gram, curvature, diagonal):
     """Let the first of points that are the same but for small differences have the curvature of all."""
+    # Copied, because each entry is in another line of the processor's cache.
     for i in range(n):
-        row, own = gram[i], gram[i][i]
+        diagonal[i] = gram[i][i]
+    for i in range(n):
+        row, own = gram[i], diagonal[i]
         if curvature[i] > 0.0:
             for j in range(i + 1, n):
-                if own + gram[j][j] - 2.0 * row[j] <= SAME * own:
+                if own + diagonal[j] - 2.0 * row[j] <= SAME * own:
                     curvature[i] += curvature[j]
                     curvature[j] = 0.0
 
@@ -95,6 +98,6 @@ def most_informative(gram, curvature, ridge, factor, score, chosen):
     scores, places = doubles(score, "score", n, WRITE, keep), numbers(chosen, "chosen", most, WRITE, keep)
     added: cython.double = ridge
     with cython.nogil:
-        _unite(n, held, weights)
+        _unite(n, held, weights, scores)
         found = _choose(n, min(most, n), held, weights, added, memory, scores, places)
     return found

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from bayes_svm._core.follow import enter_each
-from bayes_svm._core.records import DONE, NO_WAY_ON
+from bayes_svm._core.records import DONE, NO_WAY_ON, TOO_MANY_EVENTS
 from bayes_svm.dual.problem import DualProblem, snapped
 from bayes_svm.dual.tableau import Tableau, independent_points
 from bayes_svm.dual.tableau_path import Stretch, base_of, beta_at, follow_on, motion_of, scratch, state_at
@@ -32,8 +32,8 @@ __all__ = [
     "polish",
 ]
 
-# Most tableaux of a polish.
-MAX_ROUNDS = 100
+# Most tableaux of a polish, and most of them on which exchanges may go on for ever: one may be bad luck.
+MAX_ROUNDS, MAX_CIRCLES = 100, 2
 # Exchanges go on as long as each time at most this share of the ones before is needed.
 FEWER = 0.75
 # A violation of at most this multiple of the largest residual, or coefficient, is rounding.
@@ -143,7 +143,7 @@ def polish(
         The optimum, or where the polish failed.
     """
     gram, lower, upper = problem.gram, problem.lower, problem.upper
-    pivots, best, free = 0, np.inf, np.empty(0, dtype=np.intp)
+    pivots, circles, best, free = 0, 0, np.inf, np.empty(0, dtype=np.intp)
     beta = snapped(beta, lower, upper)
     try:
         for _ in range(rounds):
@@ -158,7 +158,8 @@ def polish(
                     return Polished(beta, free, pivots, None)
             stretch = _round(problem, targets, beta, gradient, free, violation)
             beta, free, pivots = stretch.beta, stretch.free, pivots + stretch.events
-            if stretch.outcome == NO_WAY_ON:
+            circles += stretch.outcome == TOO_MANY_EVENTS
+            if stretch.outcome == NO_WAY_ON or circles == MAX_CIRCLES:
                 break
             if stretch.outcome == DONE:
                 beta, residual = _resolved(problem, targets, beta, free) if len(free) else (beta, gradient)

@@ -3,7 +3,10 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from _data import awkward, noisy
+from bayes_svm._core.records import TOO_MANY_EVENTS
+from bayes_svm.dual import polish as polish_module
 from bayes_svm.dual.polish import (
+    MAX_CIRCLES,
     coefficients_of_partition,
     exchanged,
     margin_targets,
@@ -11,6 +14,7 @@ from bayes_svm.dual.polish import (
     polish,
 )
 from bayes_svm.dual.problem import DualProblem
+from bayes_svm.dual.tableau_path import Stretch
 from bayes_svm.dual.working_set import lower_violation
 from bayes_svm.kernels.gram import WholeMatrix
 
@@ -70,6 +74,21 @@ def test_an_indefinite_kernel_is_a_reason_and_not_an_exception():
     problem = DualProblem.merge(WholeMatrix(K), np.arange(30), y.astype(float), np.full(30, 1.0))
     beta = np.where(y > 0, 0.5 / (y > 0).sum(), -0.5 / (y < 0).sum())
     assert "not positive" in polish(problem, problem.label, beta, 2.0).reason
+
+
+def test_exchanges_that_go_in_circles_again_on_a_new_tableau_end_the_polish(monkeypatch):
+    events = []
+
+    def in_circles(problem, tableau, motion, beta, residual, end):
+        events.append(7)
+        return Stretch(beta, np.sort(tableau.rows[: tableau.n_free]), events[-1], TOO_MANY_EVENTS, 0.5)
+
+    monkeypatch.setattr(polish_module, "follow_on", in_circles)
+    problem = problem_of(*noisy(), 10.0)
+    polished = polish(problem, margin_targets(problem.label, 1e-7), roughly_solved(problem, 1.0), 1.0)
+    assert len(events) == MAX_CIRCLES
+    assert polished.pivots == sum(events)
+    assert "did not end" in polished.reason
 
 
 def test_the_start_is_left_as_it_was():
