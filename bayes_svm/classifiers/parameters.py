@@ -132,7 +132,7 @@ class SVCParameters(FixedParameters, LinkedToItsPage, ClassifierMixin, BaseEstim
     ) -> Machine:
         """Checked training data as a Machine; ``like`` is one with the same data and kernel but another C."""
         X, y = validate_data(
-            self, with_narrow_indices(X), y, dtype=np.float64, accept_sparse=self._accepted_sparse()
+            self, with_narrow_indices(X), y, dtype=np.float64, accept_sparse=_accepted(Kernel(self.kernel))
         )
         if Kernel(self.kernel).precomputed:
             checked_square(X, X.shape[1])
@@ -146,14 +146,15 @@ class SVCParameters(FixedParameters, LinkedToItsPage, ClassifierMixin, BaseEstim
             return replace(like, row_bound=bounds)
         return Machine.build(X, numbers, classes, kernel, weight, bounds)
 
-    def _accepted_sparse(self) -> str | bool:
-        return False if Kernel(self.kernel).precomputed else "csr"
-
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(
-            self, with_narrow_indices(X), dtype=np.float64, accept_sparse=self._accepted_sparse(), reset=False
-        )
+        accepted = _accepted(self.kernel_)
+        X = validate_data(self, with_narrow_indices(X), dtype=np.float64, accept_sparse=accepted, reset=False)
         return within_reach(
             self.kernel_, X, self.support_vectors_ if self._weights is None else self._weights
         )
+
+
+def _accepted(kernel: Kernel) -> str | bool:
+    """The sparse format that data are taken in."""
+    return False if kernel.precomputed else "csr"

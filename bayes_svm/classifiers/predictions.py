@@ -119,7 +119,13 @@ class SVCPredictions(Compactable, SVCParameters):
         X = self._checked(X)
         if len(self.classes_) == 2:
             return self._margins(X)
-        return normalised_log_odds(self._log_proba(X) + np.log(self.class_weight_))
+        logs = self._log_proba(X)
+        values = normalised_log_odds(logs + np.log(self.class_weight_))
+        # Of classes whose probabilities are equal but for rounding, `predict` takes the first.
+        predicted = decided(np.exp(logs), self.class_weight_)
+        other = (values.argmax(axis=1) != predicted).nonzero()[0]
+        values[other, predicted[other]] = np.nextafter(values[other].max(axis=1), np.inf)
+        return values
 
     def posterior_variance(self, X: Any, *, tolerance: float = 0.0) -> Array:
         """Posterior variance of the decision values in Kwok's evidence framework.
@@ -311,7 +317,8 @@ class SVCPredictions(Compactable, SVCParameters):
     @property
     def coef_(self) -> Array:
         """Weights of the features; only for a linear kernel."""
-        if not Kernel(self.kernel).is_linear:
+        # Of the fitted kernel: the parameter may be another by now.
+        if not getattr(self, "kernel_", Kernel(self.kernel)).is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel.")
         check_is_fitted(self)
         return self._feature_weights()

@@ -120,7 +120,9 @@ class Adder:
             The machines.
         """
         pairs, n = len(new.which), len(self.problem.label)
-        found = Machines(np.empty((pairs, n + 1)), np.empty((pairs, n + 1)), np.full(pairs, "", dtype="<U10"))
+        # Not a number where no path is followed: nothing starts from there.
+        beta, values = (np.full((pairs, n + 1), np.nan) for _ in range(2))
+        found = Machines(beta, values, np.full(pairs, "", dtype="<U10"))
         if self.followed:
             self._follow_all(new, found)
         for pair in np.flatnonzero(found.status == ""):

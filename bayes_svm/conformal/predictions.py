@@ -9,6 +9,7 @@ import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -24,6 +25,7 @@ from bayes_svm.utils.progress import shown, step
 from bayes_svm.utils.scikit_learn import LinkedToItsPage
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Mask
+from bayes_svm.utils.warn import warn
 
 __all__ = ["ConformalPredictions"]
 
@@ -68,6 +70,11 @@ class ConformalPredictions(LinkedToItsPage, ClassifierMixin, MetaEstimatorMixin,
             If X is not as in ``fit``, or so large that a kernel value is not finite.
         MemoryError
             If the kernel values of some new points do not fit.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a machine with a new point is not exact.
         """
         return self._p_values(X)[0]
 
@@ -183,9 +190,17 @@ class ConformalPredictions(LinkedToItsPage, ClassifierMixin, MetaEstimatorMixin,
                 calls = [delayed(self._compared)(X[block]) for block in blocks[first : first + section]]
                 found += run_all(self.n_jobs, calls, shared=[])
                 at.advance(min((first + section) * size, n_new))
-        stranger, equal, values = (
-            np.vstack([getattr(one, name) for one in found]) for name in ("stranger", "equal", "values")
+        stranger, equal, values, inexact = (
+            np.vstack([getattr(one, name) for one in found])
+            for name in ("stranger", "equal", "values", "inexact")
         )
+        if inexact.any():
+            warn(
+                f"With {np.count_nonzero(inexact.any(axis=1))} of the {n_new} points as one more row, the "
+                "machine is not exact: the promise is approximate for these points. Either they are very far "
+                "from the training data, or X needs scaling, for example with StandardScaler.",
+                ConvergenceWarning,
+            )
         as_strange = 1.0 + equal
         if self._smoothed:
             tau = uniforms_of_rows(X, self._seed, len(self.classes_))

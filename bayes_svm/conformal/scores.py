@@ -54,6 +54,8 @@ class Comparison:
         Decision value for each class of the machine without the new point.
     unstable : array of bool of shape (n_new, n_classes)
         Whether an intercept was not unique: the middle of its interval was taken.
+    inexact : array of bool of shape (n_new, n_classes)
+        Whether a value is not exact.
     """
 
     stranger: Array
@@ -61,6 +63,7 @@ class Comparison:
     size: Array
     values: Array
     unstable: Mask
+    inexact: Mask
 
 
 class Scores(ABC):
@@ -112,6 +115,7 @@ class Scores(ABC):
             size=np.bincount(self.machine.y, minlength=self.n_classes).astype(float),
             values=np.column_stack([-values[0], values[0]] if len(values) == 1 else values),
             unstable=np.zeros((len(diagonal), self.n_classes), dtype=bool),
+            inexact=np.zeros((len(diagonal), self.n_classes), dtype=bool),
         )
         if not self.class_conditional:
             found.size[:] = len(self.machine.y)
@@ -194,6 +198,7 @@ class AddedScores(Scores):
                 scores, own = -label * bags.values[:, among], -sign * bags.own[:, None]
                 _add(found, c, scores, own, bags.near, parts.copies[among], second)
                 found.unstable[:, c] |= bags.unstable
+                found.inexact[:, c] |= bags.inexact
             return
         # The score of a row is that of its own class's machine, which sees the new point as one of the class,
         # or as one of the rest.
@@ -215,6 +220,7 @@ class AddedScores(Scores):
                 near, scores = np.maximum(bags.near, new.near), -bags.values[:, members]
                 _add(found, c, scores, -new.own[:, None], near, parts.copies[members], second)
                 found.unstable[:, c] |= bags.unstable
+                found.inexact[:, c] |= bags.inexact | new.inexact
 
     def _second(self, cross: list[Array], rows: tuple[int, float, Indices], new: tuple[int, float]) -> Second:
         """Votes where scores are equal.

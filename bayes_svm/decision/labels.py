@@ -43,18 +43,29 @@ def default_reject_label(classes: NDArray[Any], given: Any, y: NDArray[Any] | No
             )
         classes = np.append(classes, np.setdiff1d(y, classes).astype(classes.dtype))
     label = given
+    if np.ndim(label) > 0:
+        raise ValueError(f"reject_label={label!r} is not one label: give a number or a string.")
     if label is None:
         label = _suitable(classes)
     elif _kind(np.asarray(label)) != _kind(classes) or not _fits(label, classes):
         raise ValueError(f"reject_label={label!r} is not of the type of y ({classes.dtype}).")
+    elif classes.dtype.kind in "iu":
+        label = int(label)
     if label in classes.tolist():
         raise ValueError(f"reject_label={label!r} is one of the classes: choose another.")
     return label
 
 
 def _fits(label: Any, classes: NDArray[Any]) -> bool:
-    """Whether the label is equal to itself, and whole if all labels are."""
-    return bool(label == label) and (classes.dtype.kind not in "iu" or bool(label == int(label)))
+    """Whether the label is equal to itself, and a whole number of a type for all if the classes are."""
+    if label != label:
+        return False
+    return classes.dtype.kind not in "iu" or (bool(label == int(label)) and _integer(int(label), classes))
+
+
+def _integer(label: int, classes: NDArray[Any]) -> bool:
+    """Whether some type of integers holds both the label and all classes of this type."""
+    return np.result_type(np.min_scalar_type(label), classes.dtype).kind in "iu"
 
 
 def accepted_and_right(
@@ -99,11 +110,15 @@ def labels_with_rejection(labels: NDArray[Any], rejected: Mask, label: Any) -> N
         filled = labels.copy()
         filled[rejected] = label
         return filled
-    return np.where(rejected, np.asarray(label), labels)
+    # A whole number is of the smallest type: no type of integers holds both int64 and uint64.
+    whole = labels.dtype.kind in "iu"
+    return np.where(rejected, np.asarray(label, dtype=np.min_scalar_type(label) if whole else None), labels)
 
 
 def _kind(values: NDArray[Any]) -> str:
     """What the labels are: "number", "text", "bytes", "mixed", or numpy's letter for anything else."""
+    if values.dtype == object and values.ndim == 0:
+        return "number" if isinstance(values.item(), int) else "mixed"  # an integer of no type of NumPy's
     if values.dtype == object:
         kinds = {_kind(np.asarray(value)) for value in values.ravel().tolist()}
         return kinds.pop() if len(kinds) == 1 else "mixed"
@@ -117,9 +132,14 @@ def _suitable(classes: NDArray[Any]) -> Any:
     if kind == "text":
         return "reject"
     if kind == "number":
-        smallest = min(classes.tolist())
-        return type(smallest)(min(0, smallest) - 1)
+        smallest, largest = min(classes.tolist()), max(classes.tolist())
+        label = type(smallest)(min(0, smallest) - 1)
+        if classes.dtype.kind not in "iu" or _integer(label, classes):
+            return label
+        # No type of integers holds -1 and the largest ones without a sign.
+        if classes.dtype.kind == "u" and _integer(largest + 1, classes):
+            return largest + 1
+    advice = "use numbers or strings for y" if kind == "b" else "set reject_label, or use other labels for y"
     raise ValueError(
-        f"There is no label for a rejected point among labels of type {classes.dtype}: set reject_label, or "
-        "use numbers or strings for y."
+        f"There is no label for a rejected point among labels of type {classes.dtype}: {advice}."
     )

@@ -22,6 +22,8 @@ __all__ = ["OBJECTIVES", "Objective"]
 
 # Smallest beta, and the inverse of the largest: beta is squared.
 LEAST_BETA = 1e-100
+# Scores that differ by no more than this share of the largest are equal.
+ALIKE = 1e-12
 # The objectives that a threshold can be chosen for.
 OBJECTIVES = ("f_beta", "f1", "precision", "recall", "cost", "rate", "break_even")
 
@@ -100,7 +102,9 @@ class Objective:
         if self.name == "precision":
             return precision_entry(curve, float(self.at_least or 0.0), self.confidence)
         score = self._score(curve)
-        return len(score) - 1 - int(np.argmax(score[::-1]))
+        # Scores that differ by rounding are equal.
+        good = score >= score.max() - ALIKE * np.abs(score[np.isfinite(score)]).max(initial=0.0)
+        return int(good.nonzero()[0][-1])
 
     def threshold_at(self, curve: ThresholdCurve, entry: int | None) -> float:
         """The threshold of an entry that was chosen.

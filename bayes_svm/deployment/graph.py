@@ -106,6 +106,10 @@ class Graph:
 
     def kernel(self, kernel: Any, X: Any, rows: Array) -> Any:
         """Kernel values between X and training rows, shape (n_samples, n_rows)."""
+        if kernel.function == "rbf":
+            # Far from 0, squared lengths have no digits for their small difference.
+            middle = (rows.min(axis=0) / 2 + rows.max(axis=0) / 2)[None]
+            X, rows = self.Sub(X, middle), rows - middle
         product = self.MatMul(X, np.ascontiguousarray(rows.T))
         if kernel.function == "linear":
             return product

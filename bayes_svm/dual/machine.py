@@ -35,6 +35,8 @@ __all__ = ["Machine"]
 # Distances are rounded to so many decimals of a unit that is no simple fraction of them. It is at least this
 # share of the numbers that they are differences of, so that rounding errors are no differences.
 GOLDEN, DECIMALS, LEAST_UNIT = 0.6180339887498949, 9, 1e-3
+# Bounds of a copy that differ by no more than this share are equal.
+SAME_UNIT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,9 @@ class Machine:
         order = np.lexsort((unit, point))
         unit_in_order, point_in_order = unit[order], point[order]
         new = np.ones(len(used), dtype=bool)
-        new[1:] = (point_in_order[1:] != point_in_order[:-1]) | (unit_in_order[1:] != unit_in_order[:-1])
+        # C times a weight, divided by the weight, is C but for rounding.
+        larger = unit_in_order[1:] > unit_in_order[:-1] * (1.0 + SAME_UNIT)
+        new[1:] = (point_in_order[1:] != point_in_order[:-1]) | larger
         number = np.cumsum(new) - 1
         kind = np.full(len(self.y), -1)
         kind[used[order]] = number

@@ -238,6 +238,36 @@ def test_weights_are_repeated_rows_in_everything(link):
     )
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [{"C": 0.1}, {"class_weight": {0: 0.7, 1: 1.1}}, {"class_weight": "balanced", "C": 0.3}],
+)
+def test_rows_that_are_equal_with_different_weights_are_repeated_rows_too(parameters):
+    """C times a weight, divided by the weight, need not be C."""
+    random = np.random.RandomState(0)
+    X = np.round(random.randn(30, 2))
+    y = (X[:, 0] + random.randn(30) > 0).astype(int)
+    weight = random.randint(1, 4, 30)
+    rows = np.repeat(np.arange(30), weight)
+    model = BayesSVC(gamma=0.5, **parameters)
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    repeated = clone(model).fit(X[rows], y[rows])
+    for name in ("left_out_proba_", "left_out_decision_values_"):
+        np.testing.assert_allclose(getattr(weighted, name)[rows], getattr(repeated, name), atol=1e-12)
+
+
+def test_features_far_from_zero_change_no_probability():
+    random = np.random.default_rng(0)
+    y = np.repeat([0, 1], 60)
+    X = np.round((random.normal(size=(120, 3)) + y[:, None]) * 2**20) / 2**20
+    near, far = BayesSVC().fit(X, y), BayesSVC().fit(X + 2.0**27, y)
+    proba = far.predict_proba(X + 2.0**27)
+    np.testing.assert_allclose(proba, near.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(far.left_out_proba_, near.left_out_proba_, atol=1e-9)
+    alone = np.vstack([far.predict_proba(row[None]) for row in X + 2.0**27])
+    np.testing.assert_allclose(alone, proba, atol=1e-12)
+
+
 def test_fitting_again_forgets_the_first_fit():
     X, y = noisy()
     clf = BayesSVC().fit(*three_classes())

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.tree import DecisionTreeClassifier
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC, leave_one_out
@@ -327,3 +328,27 @@ def test_the_interval_very_far_away_does_not_warn_of_an_overflow():
     with pytest.warns(ConvergenceWarning, match="very far from the training data"):
         low, high = model.predict_interval(1e8 * np.array([[1.0, -1.0]]))[0]
     assert 0 <= low <= high <= 1
+
+
+@pytest.mark.parametrize("multiclass", ["joint", "normalise"])
+def test_the_largest_log_odds_are_those_of_the_prediction_where_probabilities_are_equal(multiclass):
+    random = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = random.normal(size=(90, 2)) + 1.5 * np.column_stack([y, np.zeros(90)])
+    clf = BayesSVC(link=DecisionTreeClassifier(random_state=0), multiclass=multiclass).fit(X, y)
+    np.testing.assert_array_equal(clf.decision_function(X).argmax(axis=1), clf.predict(X))
+
+
+def test_weights_of_features_are_those_of_the_fitted_kernel():
+    X, y = noisy()
+    linear = BayesSVC(kernel="linear").fit(X, y)
+    expected = linear.coef_
+    np.testing.assert_array_equal(linear.set_params(kernel="rbf").coef_, expected)
+    curved = BayesSVC().fit(X, y).set_params(kernel="linear")
+    assert not hasattr(curved, "coef_")
+
+
+def test_sparse_rows_are_taken_as_the_fitted_kernel_takes_them():
+    X, y = noisy()
+    clf = BayesSVC().fit(sparse.csr_array(X), y).set_params(kernel="precomputed")
+    assert clf.predict(sparse.csr_array(X)).shape == y.shape

@@ -101,3 +101,22 @@ def test_paths_that_do_not_end_at_the_optimum_are_solved_anew(monkeypatch):
     assert "re-trained" in found.status
     np.testing.assert_allclose(found.values, expected.values, atol=1e-9)
     np.testing.assert_allclose(found.beta, expected.beta, atol=1e-9)
+
+
+def without_free_points():
+    """A machine all of whose points are at a bound, so that no path starts from it."""
+    random = np.random.RandomState(47)
+    n = random.randint(10, 80)
+    y = np.r_[0, 0, 1, 1, random.rand(n - 4) > random.choice([0.5, 0.8])].astype(int)
+    X = random.randn(n, 2) + 0.7 * y[:, None]
+    return X, y, np.random.RandomState(0).randn(6, 2)
+
+
+def test_without_a_path_to_follow_nothing_is_read_that_was_not_written(monkeypatch):
+    X, y, new = without_free_points()
+    # What happens to be in memory must not pass for where a path ended.
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=float, **_: np.full(shape, 0.5).astype(dtype))
+    estimator = SVC(C=0.001, gamma=0.5)
+    assert not added(estimator, X, y, new)[0].followed
+    found = assert_as_trained(estimator, X, y, new)
+    assert set(found.status) <= {"re-trained", "unstable"}

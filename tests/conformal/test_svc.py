@@ -91,12 +91,25 @@ def test_with_a_huge_bound_rounding_breaks_no_ties(score):
     np.testing.assert_array_equal(clone(model).fit(X[order], y[order]).p_values(new), p)
 
 
+def with_one_huge_row():
+    random = np.random.default_rng(9)
+    y = np.arange(14) % 2
+    X = random.normal(size=(14, 2)) + 0.7 * y[:, None]
+    X[0] *= 1e4
+    return X, y
+
+
+def test_a_machine_with_the_new_point_that_is_not_exact_is_told():
+    X, y = with_one_huge_row()
+    model = ConformalSVC(SVC(C=1e4, kernel="linear"), "margin").fit(X[1:], y[1:])
+    with pytest.warns(ConvergenceWarning, match="With 1 of the 2 points as one more row, the machine is not"):
+        model.p_values(X[:2])
+
+
+@pytest.mark.filterwarnings("ignore:With 1 of the 1 points as one more row, the machine is not exact")
 def test_with_one_huge_row_each_rank_is_as_frequent_as_it_must_be():
     """Each of 14 points is the new one in turn: the ranks within a class are those of one fixed order."""
-    rng = np.random.default_rng(9)
-    y = np.arange(14) % 2
-    X = rng.normal(size=(14, 2)) + 0.7 * y[:, None]
-    X[0] *= 1e4
+    X, y = with_one_huge_row()
     model = ConformalSVC(SVC(C=1e4, kernel="linear"), "margin", True)
     own = [model.fit(np.delete(X, i, 0), np.delete(y, i)).p_values(X[[i]])[0, y[i]] for i in range(14)]
     for label in (0, 1):

@@ -328,3 +328,13 @@ def test_nothing_is_decided_of_a_missing_decision_value():
     chosen = choose_threshold([0, 1, 0, 1], [0.0, 1.0, 2.0, 3.0], "f1")
     with pytest.raises(ValueError, match="decision_values contains NaN"):
         chosen.decide([1.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("n", "rate", "expected"), [(5, 0.5, 2), (7, 0.5, 3), (11, 0.5, 5), (15, 0.1, 1), (35, 0.1, 3)]
+)
+def test_of_equally_good_thresholds_rounding_chooses_none_but_the_highest(n, rate, expected):
+    values = np.arange(float(n))
+    y = (np.arange(n) >= n - 2).astype(int)
+    chosen = choose_threshold(y, values, "rate", rate=rate, n_bootstrap=0)
+    assert (values >= chosen.threshold).sum() == expected

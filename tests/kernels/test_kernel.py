@@ -138,3 +138,20 @@ def test_gram_is_the_kernel_of_a_matrix_with_itself(monkeypatch, name, form, til
     gram = kernel.gram(X)
     np.testing.assert_allclose(gram, kernel(X, X), atol=1e-14)
     np.testing.assert_array_equal(gram, gram.T)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8, 1.7e9])
+def test_an_rbf_of_columns_far_from_zero_loses_no_digits(offset):
+    random = np.random.default_rng(0)
+    # Sums of these numbers and the offset are exact.
+    X = np.round(random.normal(size=(60, 3)) * 2**20) / 2**20
+    kernel = Kernel("rbf", gamma=0.3)
+    expected, far = kernel.gram(X), X + np.array([offset, -offset, 0.0])
+    np.testing.assert_array_equal(far - np.array([offset, -offset, 0.0]), X)
+    for found in (
+        kernel.gram(far),
+        kernel(far, far),
+        np.vstack([kernel(far[[i]], far) for i in range(60)]),
+        next(iter(kernel.tiles(kernel.features(far), np.arange(60), np.arange(60))))[2],
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-14, rtol=0)
