@@ -102,8 +102,8 @@ def with_one_huge_row():
 def test_a_machine_with_the_new_point_that_is_not_exact_is_told():
     X, y = with_one_huge_row()
     model = ConformalSVC(SVC(C=1e4, kernel="linear"), "margin").fit(X[1:], y[1:])
-    with pytest.warns(ConvergenceWarning, match="With 1 of the 2 points as one more row, the machine is not"):
-        model.p_values(X[:2])
+    with pytest.warns(ConvergenceWarning, match="With 1 of the 1 points as one more row, the machine is not"):
+        model.p_values(X[:1])
 
 
 @pytest.mark.filterwarnings("ignore:With 1 of the 1 points as one more row, the machine is not exact")
