@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from skl2onnx import update_registered_converter
 from skl2onnx.algebra.onnx_operator import OnnxSubEstimator
 from skl2onnx.algebra.onnx_ops import OnnxCast, OnnxIdentity
-from skl2onnx.common.data_types import DoubleTensorType
+from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType, StringTensorType
 from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
 from skl2onnx.proto import onnx_proto
+from sklearn.pipeline import Pipeline
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.decision.rejection import RejectOptionClassifier
@@ -107,6 +108,8 @@ def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
 
 def _answers(estimator: Any, X: Any, scope: Any, container: Any) -> list[str]:
     """Names of the label and the probabilities that the estimator of a reject option gives."""
+    if isinstance(estimator, Pipeline):
+        return _answers_of_pipeline(estimator, X, scope, container)
     opset, kind = container.target_opset, X.type
     if isinstance(estimator, BayesSVC):
         # In double precision no probability is rounded across the threshold.
@@ -117,6 +120,22 @@ def _answers(estimator: Any, X: Any, scope: Any, container: Any) -> list[str]:
     for place, name in enumerate(names):
         OnnxIdentity(answered[place], op_version=opset, output_names=[name]).add_to(scope, container)
     return names
+
+
+def _answers_of_pipeline(pipeline: Pipeline, X: Any, scope: Any, container: Any) -> list[str]:
+    """The same for a pipeline, which is no single operator: skl2onnx converts it after this converter."""
+    if isinstance(pipeline[-1], BayesSVC) and isinstance(X.type, FloatTensorType):
+        # The other steps too compute in double precision, so that no probability is rounded.
+        given, X = X, scope.declare_local_variable("double", DoubleTensorType(X.type.shape))
+        _graph(scope, container).Cast(given.full_name, to=onnx_proto.TensorProto.DOUBLE, output=X.full_name)
+        X.init_status(is_fed=True)
+    classes = _labels(pipeline.classes_)
+    label = StringTensorType([None]) if classes.dtype.kind == "O" else Int64TensorType([None])
+    operator = scope.declare_local_operator("SklearnPipeline", pipeline)
+    operator.inputs.append(X)
+    for name, kind in (("answer", label), ("confidence", DoubleTensorType([None, len(classes)]))):
+        operator.outputs.append(scope.declare_local_variable(name, kind))
+    return [output.full_name for output in operator.outputs]
 
 
 def _graph(scope: Any, container: Any) -> Graph:

@@ -21,6 +21,8 @@ __all__ = ["AggregationKernel", "AggregationTransformer"]
 
 Codes = NDArray[np.int64]
 
+# Codes must be below these limits: from 2**53 on, double precision does not tell whole numbers apart.
+FLOAT_LIMIT, INTEGER_LIMIT = 2**53, 2**63
 # The code of an unknown value.
 UNKNOWN = -1
 # What the encoder returns for a known value that the training rows do not have.
@@ -78,8 +80,8 @@ class AggregationKernel:
         Raises
         ------
         ValueError
-            If a code is not an integer, X and Z have different numbers of attributes, or the weights
-            are not valid.
+            If a code is not an integer or too large, X and Z have different numbers of attributes or
+            none, or the weights are not valid.
         """
         left, right = checked_codes(X), checked_codes(Z)
         weights = self.checked_weights(left.shape[1])
@@ -151,12 +153,15 @@ def checked_codes(X: Any) -> Codes:
     Raises
     ------
     ValueError
-        If X is sparse, not two-dimensional, or holds values other than integers and NaN.
+        If X is sparse, not two-dimensional, or without attributes, or holds values other than integers and
+        NaN, or codes that are too large.
     """
     if sparse.issparse(X):
         raise ValueError("The aggregation kernel takes a dense array: 0 is a code like any other.")
     try:
-        values = np.asarray(X, dtype=np.float64)
+        given = np.asarray(X)
+        whole = given.dtype.kind in "iu"
+        values = given if whole else np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             "The aggregation kernel takes integer codes: AggregationTransformer makes them from strings "
@@ -164,6 +169,11 @@ def checked_codes(X: Any) -> Codes:
         ) from error
     if values.ndim != 2:
         raise ValueError(f"Expected codes of shape (n_samples, n_features), got {values.ndim} dimensions.")
+    if values.shape[1] == 0:
+        raise ValueError("The aggregation kernel compares attributes, but X has 0 of them.")
+    _refuse_huge_codes(values, INTEGER_LIMIT if whole else FLOAT_LIMIT)
+    if whole:
+        return np.asarray(values, dtype=np.int64)
     values = np.where(np.isnan(values), UNKNOWN, values)
     wrong = ~np.isfinite(values) | (values != np.rint(values))
     if wrong.any():
@@ -171,7 +181,17 @@ def checked_codes(X: Any) -> Codes:
             f"The aggregation kernel takes integer codes, but X holds {values[wrong][0]:g}: bin numeric "
             "features first."
         )
-    return np.asarray(values, dtype=np.int64)
+    return np.asarray(np.where(values < 0, UNKNOWN, values), dtype=np.int64)
+
+
+def _refuse_huge_codes(values: NDArray[Any], limit: int) -> None:
+    """Raise ValueError if a code is finite and too large for its type to tell it from others."""
+    huge = (values >= limit) & np.isfinite(values)
+    if huge.any():
+        raise ValueError(
+            f"The aggregation kernel takes codes below 2**53, or below 2**63 in an array of integers, but X "
+            f"holds {values[huge][0]}: number the values from 0."
+        )
 
 
 class AggregationTransformer(
@@ -320,15 +340,21 @@ class AggregationTransformer(
         known, so it counts in the length of its row, but it matches no training row.
         """
         codes = self._encoder.transform(X).astype(np.int64)
+        unseen = np.argwhere(codes == UNSEEN)
         for column, known in zip(codes.T, self._known, strict=True):
-            unseen = column == UNSEEN
             column[~known[column]] = UNKNOWN
-            column[unseen] = len(known)
+        if len(unseen):
+            values = np.asarray(X, dtype=object)
+            for i, k in unseen:
+                # An unknown value is unseen too, in a column of which the training rows know all values.
+                if not self._stands_for_unknown(values[i, k]):
+                    codes[i, k] = len(self._known[k])
         return np.asarray(codes)
 
     def _stands_for_unknown(self, value: Any) -> bool:
         """Whether a value is None, NaN or the marker of unknown values."""
-        if value is None or value != value:
+        # pandas.NA is neither equal nor unequal to itself.
+        if value is None or not isinstance(value == value, bool | np.bool_) or value != value:
             return True
         return isinstance(value, str) == isinstance(self.unknown, str) and bool(value == self.unknown)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import unique_labels
 
 from bayes_svm.metrics.distinct import distinct
 from bayes_svm.utils.checks import checked_weights
@@ -87,7 +88,8 @@ def risk_coverage_curve(
     Raises
     ------
     ValueError
-        If the lengths differ, or a confidence is not finite.
+        If the lengths differ or are 0, the labels are not those of classes or mix strings and numbers, or
+        a confidence is not finite.
 
     Examples
     --------
@@ -99,6 +101,9 @@ def risk_coverage_curve(
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
     sure = column_or_1d(confidence).astype(float)
     check_consistent_length(y_true, y_pred, sure)
+    if len(sure) == 0:
+        raise ValueError("y_true holds 0 samples: a curve needs at least one.")
+    unique_labels(y_true, y_pred)  # strings equal no numbers: every row would be an error
     if not np.isfinite(sure).all():
         raise ValueError("confidence contains values that are not finite.")
     weight = checked_weights(sample_weight, sure[:, None])

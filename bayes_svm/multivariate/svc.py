@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
@@ -65,7 +66,8 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     beta : float, default=1.0
         Weight of recall in "f_beta".
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="linear"
-        The kernel, as in :class:`sklearn.svm.SVC`.
+        The kernel, as in :class:`sklearn.svm.SVC`. It must be positive semi-definite on the training
+        rows, which "sigmoid" seldom is: otherwise the objective is unbounded below.
     degree : float, default=3
         Degree of "poly".
     gamma : {"scale", "auto"} or float, default="scale"
@@ -79,8 +81,8 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     max_iter : int, default=2000
         Largest number of cutting planes for each problem, and of rounds, which give a plane too.
     cv : int, splitter, iterable of splits or None, default=None
-        Folds for calibrating ``predict_proba``, on the decision values of rows left out. With None
-        there is no ``predict_proba``.
+        Folds for calibrating ``predict_proba``, on the decision values of rows left out. After a fit with
+        None there is no ``predict_proba``.
     warm_start : bool, default=False
         Whether to begin with the planes of the last fit. They are used if data, labels and loss
         are the same; C may differ.
@@ -206,7 +208,7 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         X : array, sparse matrix or dask array of shape (n_samples, n_features)
             Training data; the kernel matrix for a precomputed kernel.
         y : array of shape (n_samples,) or (n_samples, n_labels)
-            Class labels, or several labels as columns of 0 and 1.
+            Class labels, or several labels as columns of 0 and 1, which may be a sparse matrix.
         sample_weight : array of shape (n_samples,), optional
             Counts of the rows; 1 by default.
 
@@ -218,13 +220,17 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the data or the parameters are not valid for the loss.
+            If the data or the parameters are not valid for the loss, or the kernel matrix of the training
+            rows is not symmetric or not positive semi-definite.
 
         Warns
         -----
         ConvergenceWarning
             If ``max_iter`` planes do not reach the gap, or rounding keeps it open.
         """
+        # Not every fit sets these, and one of the last fit would not fit the others.
+        for name in ("coef_", "dual_coef_", "feature_names_in_", "_links"):
+            self.__dict__.pop(name, None)
         X, y = self._checked_fit(X, y)
         weight = checked_weights(sample_weight, np.empty((X.shape[0], 0)))
         task = task_of(y, weight)
@@ -248,7 +254,8 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         self.classes_ = task.classes
         return self
 
-    def _checked_fit(self, X: Any, y: ArrayLike) -> tuple[Any, Any]:
+    def _checked_fit(self, X: Any, y: Any) -> tuple[Any, Any]:
+        y = y.toarray() if issparse(y) else y
         if is_dask_array(X):
             self._refuse_dask_kernel()
             check_dask(X)
@@ -364,6 +371,8 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
 
         Raises
         ------
+        TypeError
+            If k is not a whole number.
         ValueError
             If there are more than two classes, or k is not from 1 to the number of rows of X.
         """
@@ -371,6 +380,8 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         if not (self._multilabel or self._binary):
             raise ValueError("predict_ranked needs two classes or several labels, not more than two classes.")
         given = self.k if k is None else k
+        if not (given is None or isinstance(given, Integral)):
+            raise TypeError(f"k={given!r} must be a whole number of rows.")
         if given is not None and not 1 <= given <= len(values):
             raise ValueError(f"k={given} must be from 1 to the number of rows, {len(values)}.")
         sizes = np.rint(self._share * len(values)).astype(int) if given is None else [given] * values.shape[1]
@@ -379,7 +390,17 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
             chosen[np.argsort(-values[:, column], kind="stable")[:size], column] = 1
         return chosen if self._multilabel else np.asarray(self.classes_[chosen[:, 0]])
 
-    @available_if(lambda self: self.cv is not None)
+    def _has_probabilities(self) -> bool:
+        """Whether the fit made probabilities; before a fit, whether it will."""
+        if not hasattr(self, "intercept_"):
+            return self.cv is not None
+        if not hasattr(self, "_links"):
+            raise AttributeError(
+                "MultivariateSVC was fitted with cv=None, which makes no probabilities: fit it with cv."
+            )
+        return True
+
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Array:
         """Probabilities: sigmoids of the decision values, fitted to the values of rows left out.
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
+from bayes_svm.kernels.arrays import largest_entry, make_symmetric
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult, minimise
 from bayes_svm.multivariate.dask_arrays import DaskProducts, is_dask_array
@@ -19,10 +20,15 @@ from bayes_svm.multivariate.tasks import Task, named
 from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.progress import counted
+from bayes_svm.utils.triangular import cholesky
 from bayes_svm.utils.types import Array
 from bayes_svm.utils.warn import warn
 
 __all__ = ["Machines", "Memory", "left_out_values", "train"]
+
+# A negative curvature of at most this share of the largest kernel value may be rounding, if the kernel matrix
+# was computed in single precision. The constant feature is added in double precision.
+CURVATURE_ROUNDING, SUM_ROUNDING = 1e-5, 1e-9
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,8 @@ def train(
     Raises
     ------
     ValueError
-        If C is too large for the size of the rows.
+        If C is too large for the size of the rows, or the kernel matrix is not symmetric or not positive
+        semi-definite.
 
     Warns
     -----
@@ -128,7 +135,7 @@ def train(
     if not (kernel.is_linear or kernel.precomputed):
         X = with_narrow_indices(X)
         kernel = Kernel.of(estimator, X, weight)
-    products = _products(kernel, X, estimator.intercept_scaling)
+    products = _products(kernel, X, estimator.intercept_scaling, weight)
     refuse_huge_penalty(estimator.C, products)
     counts = None if np.all(weight == 1) else weight
     known = None if memory is None else memory.take(estimator, products, task, weight)
@@ -169,17 +176,37 @@ def _weights_and_intercept(
     return weights, np.zeros(len(weights))
 
 
-def _products(kernel: Kernel, X: Any, constant: float) -> Products:
+def _products(kernel: Kernel, X: Any, constant: float, weight: Array) -> Products:
     if is_dask_array(X):
         return DaskProducts(X, constant)
     if kernel.is_linear:
         return LinearProducts(X, constant)
+    n_matrices = 2 if kernel.positive_semidefinite else 3
     require_bytes(
-        2 * 8 * X.shape[0] ** 2, f"The kernel matrix of {X.shape[0]:,} rows", "Use kernel='linear'."
+        n_matrices * 8 * X.shape[0] ** 2, f"The kernel matrix of {X.shape[0]:,} rows", "Use kernel='linear'."
     )
     gram = X + 0.0 if kernel.precomputed else kernel.gram(X)
+    if not kernel.positive_semidefinite:
+        used = np.ix_(weight > 0, weight > 0)
+        values = gram[used]
+        if kernel.precomputed:
+            make_symmetric(values, str(kernel))
+            gram[used] = values
+        _refuse_indefinite(values, kernel, constant)
     gram += constant**2
     return KernelProducts(gram)
+
+
+def _refuse_indefinite(values: Array, kernel: Kernel, constant: float) -> None:
+    """Raise ValueError if ``w'w / 2`` is unbounded below; the kernel values are changed."""
+    rounding = CURVATURE_ROUNDING * (largest_entry(values) or 1.0) + SUM_ROUNDING * constant**2
+    values += constant**2
+    values[np.diag_indices_from(values)] += rounding
+    if cholesky(values)[1] != 0:
+        raise ValueError(
+            f"The kernel {kernel} is not positive semi-definite on the training rows, so the objective is "
+            "unbounded below: choose another kernel or other parameters."
+        )
 
 
 def _threshold(scores: Array, weight: Array, k: int) -> float:
@@ -187,6 +214,10 @@ def _threshold(scores: Array, weight: Array, k: int) -> float:
     order = np.argsort(-scores, kind="stable")
     order = order[weight[order] > 0]
     reached = np.cumsum(weight[order])
+    if k >= reached[-1]:
+        # There is no next one: all rows get a positive value, clear of rounding.
+        lowest = float(scores[order[-1]])
+        return lowest - max(1.0, abs(lowest))
     last = min(int(np.searchsorted(reached, k)), len(order) - 1)
     # The next one can be a copy of the same row.
     following = last if reached[last] > k else min(last + 1, len(order) - 1)

@@ -96,7 +96,7 @@ class ModerationDisplay:
         y : array of shape (n_samples,), optional
             Their labels; without them all points have one colour.
         grid_resolution : int, default=100
-            Number of points of the grid in each direction.
+            Number of points of the grid in each direction, at least 2.
         eps : float, default=1.0
             Margin of the grid around the range of X.
         ax : sequence of three matplotlib axes, optional
@@ -112,12 +112,14 @@ class ModerationDisplay:
         Raises
         ------
         ValueError
-            If the estimator has no posterior variance, or if there are not two classes and two
-            features.
+            If the estimator has no posterior variance, if there are not two classes and two features, or
+            if ``grid_resolution`` is below 2.
         """
         check_is_fitted(estimator)
         points = check_array(X, input_name="X")
         _check_draws_as_plane(estimator, points)
+        if grid_resolution < 2:
+            raise ValueError(f"grid_resolution={grid_resolution} must be at least 2: a point is no surface.")
         ends = [(column.min() - eps, column.max() + eps) for column in points.T]
         xx0, xx1 = np.meshgrid(*(np.linspace(*end, grid_resolution) for end in ends))
         plane: Any = np.column_stack([xx0.ravel(), xx1.ravel()])

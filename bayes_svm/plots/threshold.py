@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from bayes_svm.decision import Threshold, choose_threshold
@@ -81,7 +82,8 @@ class ThresholdDisplay(Display):
         Raises
         ------
         ValueError
-            If there are more than two classes, or the estimator has no ``decision_function``.
+            If there are more than two classes, the estimator has no ``decision_function``, or y or the
+            sample weights do not have one entry for each row of X.
 
         Warns
         -----
@@ -98,12 +100,15 @@ class ThresholdDisplay(Display):
         values = _unseen_values(estimator, X)
         if pos_label is not None and pos_label == estimator.classes_[0]:
             values = -values
+        labels = column_or_1d(y)
+        check_consistent_length(values, labels, options.get("sample_weight"))
         # Rows that are not left out have no values that the threshold may be chosen from.
         known = np.flatnonzero(~np.isnan(values))
         if options.get("sample_weight") is not None:
             options["sample_weight"] = np.asarray(options["sample_weight"])[known]
-        labels = column_or_1d(y)[known]
-        return cls.from_predictions(labels, values[known], objective, pos_label=pos_label, ax=ax, **options)
+        return cls.from_predictions(
+            labels[known], values[known], objective, pos_label=pos_label, ax=ax, **options
+        )
 
     @classmethod
     def from_predictions(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -21,6 +23,13 @@ COMMANDS = {
     "explain": (explain, "say what the prediction of one row rests on"),
     "loo": (loo, "leave out the rows of a table"),
 }
+
+
+# Options that name something in the table, which may begin with a hyphen.
+NAMING = frozenset(
+    {"--missing", "--keep", "--drop", "--only", "--id", "--groups", "--weights", "--target", "--positive"}
+)
+OPTION = re.compile(r"-h|--[A-Za-z][\w-]*(=.*)?", re.DOTALL)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -48,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         interruption. One line on stderr says what to do.
     """
     try:
-        arguments = _parser().parse_args(argv)
+        arguments = _parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
         if arguments.version:
             say(f"bayes-svm {installed_version()}\n")
             return 0
@@ -70,6 +79,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _refused(reason: str) -> int:
     say(f"bayes-svm: {printable(reason)}\n", aside=True)
     return 2
+
+
+def _joined(argv: Sequence[str]) -> list[str]:
+    """Texts such as "---" joined to the option before them: argparse would take them for options."""
+    joined: list[str] = []
+    for text in argv:
+        if joined and joined[-1] in NAMING and text.startswith("-") and not OPTION.fullmatch(text):
+            joined[-1] += f"={text}"
+        else:
+            joined.append(text)
+    return joined
 
 
 def _parser() -> argparse.ArgumentParser:

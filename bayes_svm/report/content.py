@@ -130,7 +130,8 @@ def _confusion(y: np.ndarray, predicted: np.ndarray, n_classes: int) -> tuple[tu
 
 def _surprising(fitted: FittedTable, names: list[str], y: np.ndarray) -> tuple[Surprise, ...]:
     table, values = fitted.table, np.asarray(fitted.left_out_decision_values)
-    identifiers, few = _identifiers(table), len(y) <= neighbours.MOST_ROWS
+    rows = np.arange(1, len(y) + 1) if table.rows is None else table.rows
+    identifiers, few = _identifiers(table, rows), len(y) <= neighbours.MOST_ROWS
     return surprising_rows(
         table.frame,
         names,
@@ -138,15 +139,16 @@ def _surprising(fitted: FittedTable, names: list[str], y: np.ndarray) -> tuple[S
         np.asarray(fitted.left_out_proba),
         np.asarray(fitted.predicted),
         lambda rows: left_out_intervals(values, y, rows),
-        lambda row: neighbours_of(fitted.heaviest, fitted.features, row, identifiers) if few else None,
+        lambda row: neighbours_of(fitted.heaviest, fitted.features, row, rows, identifiers) if few else None,
+        rows,
         identifiers,
     )
 
 
-def _identifiers(table: Table) -> np.ndarray | None:
+def _identifiers(table: Table, rows: np.ndarray) -> np.ndarray | None:
     """The names of the rows; None if they are only their numbers."""
     names = table.identifiers
-    if names is None or np.array_equal(names.astype(str), np.arange(1, len(names) + 1).astype(str)):
+    if names is None or np.array_equal(names.astype(str), rows.astype(str)):
         return None
     return names
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,6 +10,9 @@ __all__ = ["csv_text"]
 
 # A spreadsheet takes a cell that begins with one of these as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# A text with one of these is quoted. Spreadsheets of some countries end a cell at a semicolon, and what
+# follows may be a formula. Python's writer quotes no text for a semicolon, a tab, or a carriage return.
+MARKS = re.compile('[,;\t\r\n"]')
 
 
 def csv_text(columns: Mapping[str, Iterable[Any]]) -> str:
@@ -28,18 +30,15 @@ def csv_text(columns: Mapping[str, Iterable[Any]]) -> str:
     str
         The text, with a header.
     """
-    header = [_safe(name) for name in columns]
-    cells = [[_safe(cell) for cell in column] for column in columns.values()]
-    # Readers end a line at a carriage return, but Python's writer does not quote a text that contains one.
-    texts = [cell for column in [header, *cells] for cell in column if isinstance(cell, str)]
-    returns = any("\r" in text for text in texts)
-    text = io.StringIO()
-    writer = csv.writer(
-        text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
-    )
-    writer.writerow(header)
-    writer.writerows(zip(*cells, strict=True))
-    return text.getvalue()
+    lines = [columns, *zip(*columns.values(), strict=True)]
+    # A line of one empty cell is no empty line.
+    return "".join((",".join(map(_written, line)) or '""') + "\n" for line in lines)
+
+
+def _written(cell: Any) -> str:
+    """A cell as it is written."""
+    text = str(_safe(cell))
+    return '"' + text.replace('"', '""') + '"' if MARKS.search(text) else text
 
 
 def _safe(cell: Any) -> Any:

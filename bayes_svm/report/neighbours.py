@@ -25,7 +25,7 @@ class Neighbour:
     Parameters
     ----------
     row : int
-        Its number, from 1, without the header.
+        Its number in the file, from 1, without the header.
     name : str or None
         Its identifier, if there are identifiers.
     label : str
@@ -66,7 +66,7 @@ class Neighbours:
 
 
 def neighbours_of(
-    model: Any, features: np.ndarray, row: int, identifiers: np.ndarray | None = None
+    model: Any, features: np.ndarray, row: int, rows: np.ndarray, identifiers: np.ndarray | None = None
 ) -> Neighbours:
     """Find the rows that speak most for and against the prediction of a training row.
 
@@ -78,6 +78,8 @@ def neighbours_of(
         What it was fitted to.
     row : int
         Number of the row, from 0.
+    rows : ndarray of shape (n,)
+        Number of each row in the file.
     identifiers : ndarray of shape (n,), optional
         Name of each row.
 
@@ -91,16 +93,16 @@ def neighbours_of(
     k = int(decided(proba, model.class_weight_)[0])
     supporting, opposing = influential_rows(model, X, k, N_EACH + 1)
 
-    def others(rows: Any) -> tuple[Neighbour, ...]:
+    def others(influential: Any) -> tuple[Neighbour, ...]:
         return tuple(
             Neighbour(
-                row=one.row + 1,
+                row=int(rows[one.row]),
                 name=None if identifiers is None else str(identifiers[one.row]),
                 label=str(one.label),
                 weight=abs(float(one.contribution)),
                 probability=one.probability,
             )
-            for one in rows
+            for one in influential
             if one.row != row
         )[:N_EACH]
 

@@ -56,14 +56,16 @@ def predicted_columns(model: SavedModel, rows: NewRows) -> dict[str, list[Any]]:
     if len(labels) == 2:
         shown = [labels.index(str(model.positive))]
     predicted = ["" if np.isnan(probability[k, 0]) else labels[number[k]] for k in range(n)]
-    columns: dict[str, list[Any]] = {rows.id_name: rows.identifiers.tolist(), "predicted": predicted}
+    columns: dict[str, list[Any]] = {"predicted": predicted}
     for c in shown:
         columns[f"probability_{labels[c]}"] = _cells(probability[:, c])
         columns[f"low_{labels[c]}"] = _cells(low[:, c])
         columns[f"high_{labels[c]}"] = _cells(high[:, c])
     columns["answer"] = [ASK if why else one for why, one in zip(reasons, predicted, strict=True)]
     columns["reason"] = reasons
-    return columns
+    # The user's column may be named like one of these.
+    heading = rows.id_name if rows.id_name not in columns else f"id_{rows.id_name}"
+    return {heading: rows.identifiers.tolist(), **columns}
 
 
 def outside_intervals(columns: dict[str, list[Any]]) -> int:

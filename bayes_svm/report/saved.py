@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.deployment import TRUSTED_TYPES
+from bayes_svm.selection.search import BayesSVCSearch
 
 from .aims import CONFIDENCE, decision_for, rejection_for
 from .errors import InputError
@@ -24,6 +27,7 @@ from .refusals import as_notes
 from .tables.features import numeric_columns
 from .tables.new_rows import Seen
 from .tables.source import memory_limit
+from .tables.table import Column
 from .text import one_line
 
 __all__ = ["TRUSTED", "SavedModel", "load_model", "model_bytes"]
@@ -57,6 +61,8 @@ class SavedModel:
         Identifiers of the training rows.
     id_name : str or None
         The column that they are from.
+    decimal : {".", ","} or None
+        Decimal mark of the training table.
     target : str
         Name of the target column.
     positive : object
@@ -79,6 +85,7 @@ class SavedModel:
     ignored: tuple[str, ...]
     identifiers: np.ndarray
     id_name: str | None
+    decimal: str | None
     target: str
     positive: Any
     impute: bool
@@ -128,6 +135,7 @@ def model_bytes(fitted: FittedTable) -> bytes:
         "ignored": [one.name for one in table.columns if one.kind == "left out"],
         "identifiers": np.arange(1, len(y) + 1) if table.identifiers is None else table.identifiers,
         "id_name": table.id_name,
+        "decimal": table.decimal,
         "target": table.target,
         "positive": None if fitted.positive is None else fitted.classes[fitted.positive].item(),
         "impute": settings.impute,
@@ -199,7 +207,7 @@ def load_model(path: str | Path) -> tuple[SavedModel, list[str]]:
         return _model_of(content), notes
     except InputError:
         raise
-    except (AttributeError, KeyError, TypeError, ValueError) as err:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as err:
         # Somebody has written another thing into the file.
         raise InputError(
             f"{name!r} is a damaged model: {one_line(err)}; make one with bayes-svm fit"
@@ -214,9 +222,11 @@ def _content(path: Path) -> bytes:
 
 
 def _model_of(content: dict[str, Any]) -> SavedModel:
-    """The model with this content; an error of some kind if it is none."""
-    # Older files do not name the column of the identifiers.
-    content = {"id_name": None, **content}
+    """The model with this content; an error of some kind if it is none, or if it cannot read a row."""
+    import pandas as pd
+
+    # Older files do not name the column of the identifiers, nor the decimal mark.
+    content = {"id_name": None, "decimal": None, **content}
     fields = {key: content[key] for key in SavedModel.__dataclass_fields__}
     fields["columns"] = tuple(
         Seen(**{**one, "values": tuple(one["values"]), "missing": tuple(one["missing"])})
@@ -224,8 +234,11 @@ def _model_of(content: dict[str, Any]) -> SavedModel:
     )
     fields["ignored"] = tuple(content["ignored"])
     found = SavedModel(**fields)
+    _check_types(found)
     check_is_fitted(found.transformer)
     check_is_fitted(found.machine)
+    row = {one.name: [one.low if one.kind == "number" else one.values[0]] for one in found.columns}
+    found.machine.decision_function(found.transformer.transform(pd.DataFrame(row)))
     promise = found.promise
     numbers = [found.threshold, *([promise["threshold"], promise["max_risk"]] if promise else [])]
     if not all(one is None or isinstance(one, float) for one in numbers):
@@ -233,6 +246,27 @@ def _model_of(content: dict[str, Any]) -> SavedModel:
     if found.positive is not None and found.positive not in found.estimator.classes_.tolist():
         raise ValueError("its positive class is none of its classes")
     return found
+
+
+def _check_types(model: SavedModel) -> None:
+    """Raise TypeError if something is of another type than what `bayes-svm fit` writes."""
+    texts = [model.target, model.approximate, *model.ignored, *(one.name for one in model.columns)]
+    numbers = [end for one in model.columns for end in (one.low, one.high)]
+    promised = {"reason", "threshold", "max_risk"}
+    right = (
+        len(model.columns) > 0
+        and all(isinstance(text, str) for text in texts)
+        and all(isinstance(number, float) for number in numbers)
+        and all(one.kind in ("number", "text") and isinstance(one.date, str) for one in model.columns)
+        and isinstance(model.impute, bool)
+        and (model.promise is None or promised <= set(model.promise))
+        and isinstance(model.transformer, ColumnTransformer)
+        and isinstance(model.estimator, BayesSVC | BayesSVCSearch)
+        and isinstance(model.identifiers, np.ndarray)
+        and model.identifiers.shape == (model.about["n_rows"],)
+    )
+    if not right:
+        raise TypeError("its parts are not of the types that a model has")
 
 
 def _check_size(raw: bytes, name: str) -> None:
@@ -247,9 +281,10 @@ def _check_size(raw: bytes, name: str) -> None:
 def _check_version(content: dict[str, Any], name: str) -> None:
     made, now = content["about"]["versions"]["bayes-svm"], version("bayes-svm")
     if content["number"] != FORMAT_NUMBER or made.split(".")[0] != now.split(".")[0]:
+        # A version that is being developed may write another format than it did.
+        instead = ", or install that version" if made != now else ", for its format is another"
         raise InputError(
-            f"{name!r} was made by bayes-svm {made}, and this is {now}: fit the table again, or install "
-            "that version"
+            f"{name!r} was made by bayes-svm {made}, and this is {now}: fit the table again{instead}"
         )
 
 
@@ -259,11 +294,12 @@ def _seen(fitted: FittedTable) -> list[Seen]:
     numeric = set(numeric_columns(frame))
     found = []
     for name in frame.columns:
-        date, missing = (columns[name].date, columns[name].missing) if name in columns else ("", ())
+        column = columns.get(name, Column(name, ""))
+        missing = column.missing
         if name in numeric:
             values = frame[name].to_numpy(dtype=float)
             low, high = float(np.nanmin(values)), float(np.nanmax(values))
-            found.append(Seen(name, "number", date, low, high, missing=missing))
+            found.append(Seen(name, "number", column.date, low, high, (), missing, column.per_cent))
         else:
             texts = tuple(sorted(set(frame[name].dropna())))
             found.append(Seen(name, "text", values=texts, missing=missing))

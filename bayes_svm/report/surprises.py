@@ -86,7 +86,7 @@ class Surprise:
     Parameters
     ----------
     row : int
-        Number of the row, from 1, without the header.
+        Number of the row in the file, from 1, without the header.
     name : str or None
         The row's identifier, if there are identifiers.
     label : str
@@ -130,6 +130,7 @@ def surprising_rows(
     predicted: np.ndarray,
     intervals: Any,
     neighbours: Any,
+    rows: np.ndarray,
     identifiers: np.ndarray | None = None,
 ) -> tuple[Surprise, ...]:
     """Find the rows whose own labels are least probable.
@@ -150,6 +151,8 @@ def surprising_rows(
         Takes numbers of rows, and returns lower and upper ends of the probability of their labels.
     neighbours : callable
         Takes the number of a row, and returns what its prediction rests on.
+    rows : ndarray of shape (n,)
+        Number of each row in the file.
     identifiers : ndarray of shape (n,), optional
         Name of each row.
 
@@ -162,14 +165,14 @@ def surprising_rows(
     own = probability[every, y]
     others = probability.copy()
     others[every, y] = -1.0
-    rows = np.argsort(own, kind="stable")[:N_ROWS]
+    least = np.argsort(own, kind="stable")[:N_ROWS]
     found = []
-    for row, (low, high) in zip(rows, intervals(rows), strict=True):
+    for row, (low, high) in zip(least, intervals(least), strict=True):
         other = int(others[row].argmax())
         cells = cells_of(frame, y, int(row), other)
         found.append(
             Surprise(
-                row=int(row) + 1,
+                row=int(rows[row]),
                 name=None if identifiers is None else str(identifiers[row]),
                 label=names[y[row]],
                 probability=float(own[row]),

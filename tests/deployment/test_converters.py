@@ -131,6 +131,37 @@ def test_a_reject_option_rejects_the_same_rows(estimator, labels):
     np.testing.assert_allclose(proba, model.predict_proba(at), atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("labels", [np.array(["no", "yes"]), np.array([-1, 1])])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        make_pipeline(StandardScaler(), BayesSVC()),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        make_pipeline(make_pipeline(StandardScaler(), StandardScaler()), BayesSVC()),
+        make_pipeline(BayesSVC()),
+    ],
+    ids=["svc", "logistic", "nested", "alone"],
+)
+def test_a_reject_option_around_a_pipeline_rejects_the_same_rows(estimator, labels, kind):
+    X, y = noisy(n=100)
+    at = near_and_far(X, kind)
+    inner = RejectOptionClassifier(estimator, cost=0.3)
+    for model in (inner, make_pipeline(StandardScaler(), inner)):
+        model.fit(X, labels[(y > 0).astype(int)])
+        label, proba = run(model, at)
+        assert proba.dtype == kind
+        expected, reject = (
+            model.predict_proba(at.astype(float)),
+            getattr(model, "steps", [("", model)])[-1][1],
+        )
+        np.testing.assert_allclose(proba, expected, atol=1e-5)
+        clear = np.abs(expected.max(axis=1) - reject.threshold_) > 1e-5
+        found = model.predict(at.astype(float))
+        assert 0.05 < np.mean(found == reject.reject_label_) < 0.95
+        np.testing.assert_array_equal(label[clear], found[clear])
+
+
 def test_without_a_rule_nothing_is_rejected():
     X, y = noisy()
     model = RejectOptionClassifier(BayesSVC()).fit(X, y)

@@ -135,6 +135,42 @@ def test_a_value_not_seen_in_fit_matches_nothing_but_counts_in_the_length():
     np.testing.assert_array_equal(fitted.transform([["new", "u"], ["new", "new"]]), [[0.5, 0.5], [0, 0]])
 
 
+class TestUnknownValuesOfNewRows:
+    """In a column that had none in training they are unknown as well."""
+
+    half = ((0.5**0.5, 0.0),)
+
+    @pytest.mark.parametrize("value", ["?", None, np.nan])
+    def test_among_strings(self, value):
+        fitted = AggregationTransformer().fit([["red", "round"], ["green", "long"]])
+        for rows in ([["red", value]], np.array([["red", value]], dtype=object)):
+            np.testing.assert_allclose(fitted.transform(rows), self.half)
+
+    @pytest.mark.parametrize("value", ["?", None, np.nan, pd.NA])
+    @pytest.mark.parametrize("dtype", [object, "category", "string"])
+    def test_in_a_frame(self, dtype, value):
+        fitted = AggregationTransformer().fit(pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}, dtype=dtype))
+        new = pd.DataFrame({"a": ["x"], "b": pd.Series([value], dtype=object)}).astype(dtype)
+        np.testing.assert_allclose(fitted.transform(new), self.half)
+
+    @pytest.mark.parametrize("value", [-1, None, np.nan])
+    def test_among_numbers(self, value):
+        fitted = AggregationTransformer(unknown=-1).fit([[0, 1], [1, 2]])
+        np.testing.assert_allclose(fitted.transform([[0, value]]), self.half)
+        np.testing.assert_allclose(fitted.transform(np.array([[0, value]], dtype=float)), self.half)
+
+    def test_of_another_kind_than_in_training(self):
+        fitted = AggregationTransformer().fit(np.array([["red", None], ["green", "long"]], dtype=object))
+        for value in (np.nan, "?", pd.NA):
+            np.testing.assert_allclose(fitted.transform(np.array([["red", value]], dtype=object)), [[1, 0]])
+
+    def test_beside_new_values(self):
+        fitted = AggregationTransformer(unknown=-1).fit([[0, 1], [1, 2]])
+        np.testing.assert_allclose(fitted.transform([[0, 7], [-1, 1], [9, -1]]), [
+            [0.5, 0.0], [0.5**0.5, 0.0], [0.0, 0.0],
+        ])  # fmt: skip
+
+
 def test_names_of_the_output():
     fitted = AggregationTransformer().set_output(transform="pandas").fit([["a"], ["b"]])
     out = fitted.transform([["a"]])
@@ -171,6 +207,36 @@ def test_weights_that_do_not_fit(weights, message):
 def test_codes_that_are_none(codes, message):
     with pytest.raises(ValueError, match=message):
         AggregationKernel()(codes, codes)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_large_codes_in_an_array_of_integers_are_compared_exactly(kind):
+    codes = np.array([[2**53], [2**53 + 1], [2**63 - 1], [2**63 - 2]], dtype=kind)
+    np.testing.assert_array_equal(AggregationKernel()(codes, codes), np.eye(4))
+    assert AggregationKernel().one_hot(codes)[0].shape == (4, 4)
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        np.array([[2**63], [1]], dtype=np.uint64),
+        np.array([[2.0**53], [1.0]]),
+        [[2**53 + 1], [np.nan]],
+        [[2**70], [1]],
+        pd.DataFrame({"a": [2**53 + 1, 2**53], "b": [0.0, 1.0]}),
+    ],
+    ids=["unsigned", "float", "list", "larger", "frame"],
+)
+def test_codes_that_their_type_does_not_tell_apart_are_refused(codes):
+    with pytest.raises(
+        ValueError, match=r"takes codes below 2\*\*53, or below 2\*\*63 in an array of integers"
+    ):
+        AggregationKernel()(codes, codes)
+
+
+def test_codes_without_attributes_are_refused():
+    with pytest.raises(ValueError, match="compares attributes, but X has 0 of them"):
+        AggregationKernel()(np.zeros((2, 0)), np.zeros((2, 0)))
 
 
 def test_numbers_of_attributes_that_differ():

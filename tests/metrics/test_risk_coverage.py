@@ -33,3 +33,15 @@ def test_area_without_ties_is_the_mean_risk_over_counts():
     assert risk_coverage_curve(y, predicted, confidence).area == pytest.approx(
         (0 + 1 / 2 + 1 / 3 + 2 / 4) / 4
     )
+
+
+def test_no_points_have_no_curve():
+    with pytest.raises(ValueError, match="y_true holds 0 samples"):
+        risk_coverage_curve([], [], [])
+
+
+def test_strings_and_numbers_are_not_compared():
+    for y, predicted in ((["0", "1"], [0, 1]), ([0, 1], ["0", "1"])):
+        with pytest.raises(ValueError, match="Mix of label input types"):
+            risk_coverage_curve(y, predicted, [0.5, 0.6])
+    assert risk_coverage_curve(np.array(["a", "b"], object), np.array(["a", "a"]), [0.5, 0.6]).area == 0.75

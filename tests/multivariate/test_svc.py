@@ -1,11 +1,12 @@
 """MultivariateSVC: predictions, errors, warnings, and scikit-learn's checks, none of which may fail."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -230,3 +231,113 @@ def test_it_ends_where_rounding_keeps_the_gap_open():
     model = MultivariateSVC(loss="roc_area", C=1e9, max_iter=100_000)
     with pytest.warns(ConvergenceWarning, match=r"^\d{3} cutting planes left .* or scale the features"):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("scaling", [0.0, 1.0, 10.0])
+@pytest.mark.parametrize(
+    ("kernel", "made"),
+    [("sigmoid", lambda X: X), ("precomputed", lambda X: -X @ X.T)],
+    ids=["name", "matrix"],
+)
+def test_a_kernel_under_which_the_objective_is_unbounded_is_refused(kernel, made, scaling):
+    X, y = imbalanced(60)
+    with pytest.raises(ValueError, match=r"not positive semi-definite on the training rows.*choose another"):
+        MultivariateSVC(kernel=kernel, intercept_scaling=scaling).fit(made(X), y)
+
+
+def test_a_kernel_matrix_that_is_definite_up_to_rounding_is_taken():
+    X, y = imbalanced(120)
+    single = X.astype(np.float32)
+    for gram in (X @ X.T, single @ single.T, rbf_kernel(single, gamma=0.1), np.zeros((120, 120))):
+        assert np.linalg.eigvalsh(gram.astype(float))[0] < 1e-4
+        assert MultivariateSVC(C=0.01, kernel="precomputed").fit(gram, y).gap_ <= 1e-3
+    assert MultivariateSVC(C=0.01, kernel="precomputed", intercept_scaling=1e3).fit(X @ X.T, y).gap_ <= 1e-3
+
+
+def test_rows_of_weight_zero_do_not_make_a_kernel_indefinite():
+    X, y = imbalanced(60)
+    gram = X @ X.T
+    gram[:3] = gram[:, 3:6].T
+    weight = np.where(np.arange(60) < 3, 0, 1)
+    model = MultivariateSVC(C=0.1, kernel="precomputed").fit(gram, y, sample_weight=weight)
+    without = MultivariateSVC(C=0.1, kernel="precomputed").fit(gram[3:, 3:], y[3:])
+    np.testing.assert_allclose(model.dual_coef_[0, 3:], without.dual_coef_[0], atol=1e-8)
+    assert not model.dual_coef_[0, :3].any()
+
+
+def test_a_precomputed_kernel_that_is_not_symmetric_is_refused():
+    X, y = imbalanced(60)
+    gram = X @ X.T
+    gram[0, 1] += 1e-12
+    assert MultivariateSVC(C=0.1, kernel="precomputed").fit(gram, y).gap_ <= 1e-3
+    gram[0, 1] += 1.0
+    with pytest.raises(ValueError, match=r"kernel precomputed\(\) is not symmetric.*differ by up to 1\b"):
+        MultivariateSVC(C=0.1, kernel="precomputed").fit(gram, y)
+
+
+def test_a_fit_leaves_nothing_of_the_last_fit():
+    X, y = imbalanced(60)
+    model = MultivariateSVC(C=0.1).fit(pd.DataFrame(X, columns=list("abcd")), y)
+    assert hasattr(model, "coef_")
+    model.set_params(kernel="rbf").fit(X, y)
+    assert hasattr(model, "dual_coef_")
+    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "feature_names_in_")
+    model.set_params(kernel="linear").fit(X, y)
+    assert hasattr(model, "coef_")
+    assert not hasattr(model, "dual_coef_")
+
+
+def test_probabilities_are_there_if_the_fit_made_them():
+    X, y = imbalanced(120)
+    model = MultivariateSVC(C=0.1, cv=3)
+    assert hasattr(model, "predict_proba")
+    with pytest.raises(NotFittedError):
+        model.predict_proba(X)
+    expected = model.fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(model.set_params(cv=None).predict_proba(X), expected)
+    model.fit(X, 1 - y).set_params(cv=3)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="predict_proba") as raised:
+        model.predict_proba(X)
+    assert "fitted with cv=None, which makes no probabilities: fit it with cv" in str(raised.value.__cause__)
+    np.testing.assert_allclose(model.fit(X, y).predict_proba(X), expected)
+
+
+def test_a_fit_that_fails_leaves_the_last_fit():
+    X, y = imbalanced(60)
+    model = MultivariateSVC(C=0.1, cv=3).fit(X, y)
+    expected = model.predict_proba(X)
+    with pytest.raises(ValueError, match="one class only"):
+        model.fit(X, np.zeros(60))
+    np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("loss", ["precision_at_k", "recall_at_k"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_if_k_is_the_number_of_rows_all_are_positive(loss, kernel):
+    X, y = imbalanced(60)
+    for scale in (1e-6, 1.0, 1e6):
+        model = MultivariateSVC(loss=loss, k=60, C=0.1, kernel=kernel).fit(scale * X, y)
+        assert (model.decision_function(scale * X) > 0).all()
+    weight = np.where(np.arange(60) < 30, 2, 0)
+    y[:10] = 1
+    model = MultivariateSVC(loss=loss, k=60, C=0.1, kernel=kernel).fit(X, y, sample_weight=weight)
+    assert (model.decision_function(X[:30]) > 0).all()
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix])
+def test_several_labels_may_be_a_sparse_matrix(form):
+    X, Y = make_multilabel_classification(n_samples=80, n_classes=3, random_state=0)
+    dense, found = (MultivariateSVC(C=0.1, cv=3).fit(X, labels) for labels in (Y, form(Y)))
+    np.testing.assert_array_equal(found.coef_, dense.coef_)
+    np.testing.assert_array_equal(found.predict_proba(X), dense.predict_proba(X))
+
+
+@pytest.mark.parametrize("k", [2.5, 3.0, "3"])
+def test_a_number_of_rows_that_is_not_whole_is_refused(k):
+    X, y = imbalanced(60)
+    model = MultivariateSVC(C=0.1).fit(X, y)
+    with pytest.raises(TypeError, match=r"k=\S+ must be a whole number of rows"):
+        model.predict_ranked(X, k=k)
+    assert model.predict_ranked(X, k=np.int64(3)).sum() == 3

@@ -55,3 +55,9 @@ def test_moderation_of_a_data_frame_on_given_axes():
 def test_what_moderation_does_not_draw(model, data, labels, message):
     with pytest.raises(ValueError, match=message):
         ModerationDisplay.from_estimator(model.fit(data, labels), data, labels)
+
+
+@pytest.mark.parametrize("grid_resolution", [1, 0, -3])
+def test_a_grid_without_a_surface_is_refused(grid_resolution):
+    with pytest.raises(ValueError, match=rf"grid_resolution={grid_resolution} must be at least 2"):
+        ModerationDisplay.from_estimator(BayesSVC().fit(PLANE, SIDE), PLANE, grid_resolution=grid_resolution)

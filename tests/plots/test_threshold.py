@@ -52,6 +52,17 @@ def test_what_cannot_be_drawn_is_refused():
         ThresholdDisplay.from_estimator(SVC().fit(X, three), X, three)
 
 
+@pytest.mark.parametrize("machine", [BayesSVC, SVC])
+def test_labels_and_weights_of_another_number_than_the_rows_are_refused(machine):
+    model, weight = machine().fit(X, Y), np.ones(len(Y))
+    for labels in (Y[:-1], np.append(Y, Y[0])):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            ThresholdDisplay.from_estimator(model, X, labels, "f1")
+    for wrong in (weight[:-1], np.append(weight, 1.0)):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            ThresholdDisplay.from_estimator(model, X, Y, "f1", sample_weight=wrong)
+
+
 def test_a_pipeline_or_a_search_gives_left_out_values_and_shuffled_training_rows_are_warned_of():
     model = make_pipeline(StandardScaler(), BayesSVC())
     search = GridSearchCV(model, {"bayessvc__C": [1.0, 10.0]}).fit(X, Y)

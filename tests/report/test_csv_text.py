@@ -28,6 +28,12 @@ def test_numbers_of_ours_are_not_touched():
     )
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_what_another_country_takes_for_two_cells_is_quoted(mark):
+    text = csv_text({"name": [f"a{mark}=cmd", "b"], "value": [1.5, 2.0]})
+    assert text == f'name,value\n"a{mark}=cmd",1.5\nb,2.0\n'
+
+
 def test_texts_with_a_carriage_return_are_read_back():
     text = csv_text({"name": ["a\rb", "c"], "value": [1.5, 2.0]})
     rows = list(csv.reader(io.StringIO(text, newline="")))

@@ -12,7 +12,7 @@ def test_the_rows_that_a_prediction_rests_on(data):
     names = np.array([f"row {k}" for k in range(60)])
     model = BayesSVC(gamma=0.5).fit(X, y)
     row = int(model.support_[0])
-    found = neighbours_of(model, X, row, names)
+    found = neighbours_of(model, X, row, np.arange(1, 61), names)
     assert found.about == str(model.predict(X[[row]])[0])
     assert found.probability == pytest.approx(model.predict_proba(X[[row]]).max())
     both = found.supporting + found.opposing
@@ -28,7 +28,7 @@ def test_the_rows_that_a_prediction_rests_on(data):
 def test_without_the_first_of_them_the_probability_is_another_one():
     X, y = noisy(60)
     model = BayesSVC(gamma=0.5).fit(X, y)
-    found = neighbours_of(model, X, 7)
+    found = neighbours_of(model, X, 7, np.arange(1, 61))
     first = found.supporting[0]
     left = np.arange(60) != first.row - 1
     value = BayesSVC(gamma=0.5).fit(X[left], y[left]).decision_function(X[[7]])

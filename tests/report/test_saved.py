@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from bayes_svm.report import saved
@@ -111,11 +112,29 @@ def test_other_major_versions_are_refused(tmp_path, change):
         {"positive": "c"},
         {"threshold": "high"},
         {"promise": {"threshold": 0.5}},
+        {"promise": {"threshold": 0.5, "max_risk": 0.1}},
+        {"columns": []},
+        {"impute": "yes"},
+        {"identifiers": np.array(["a"])},
+        {"target": 3},
+        {"transformer": StandardScaler().fit(np.eye(2))},
     ],
 )
 def test_a_model_that_somebody_has_changed_is_refused(tmp_path, change):
     content = sio.loads(model_bytes(fit(quick=True)), trusted=saved.TRUSTED)
     content.update(change)
+    assert re.search("is a damaged model: .*; make one with bayes-svm fit", refused(content, tmp_path))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"kind": "text"}, {"low": "x"}, {"name": "another"}, {"date": 5}],
+    ids=lambda change: str(change),
+)
+def test_a_model_one_of_whose_columns_was_changed_is_refused(tmp_path, change):
+    content = sio.loads(model_bytes(fit(quick=True)), trusted=saved.TRUSTED)
+    content["columns"] = [{**content["columns"][0], **change}, *content["columns"][1:]]
+    assert content["columns"][0]["kind"] == change.get("kind", "number")
     assert re.search("is a damaged model: .*; make one with bayes-svm fit", refused(content, tmp_path))
 
 

@@ -73,9 +73,10 @@ def test_the_rows_of_the_least_probable_labels():
         predicted,
         lambda rows: np.full((len(rows), 2), 0.5),
         lambda row: f"of {row}",
+        np.arange(100, 140),
         names,
     )
-    assert [one.row for one in rows[:2]] == [1, 31]
+    assert [one.row for one in rows[:2]] == [100, 130]
     assert [one.probability for one in rows] == sorted(one.probability for one in rows)
     first = rows[0]
     assert (first.name, first.label, first.predicted, first.other) == ("patient 0", "a", "b", "b")
@@ -90,7 +91,14 @@ def test_a_wide_table_shows_some_columns_and_counts_the_others():
     y = np.arange(20) % 2
     probability = np.full((20, 2), 0.5)
     rows = surprising_rows(
-        frame, ["a", "b"], y, probability, y, lambda rows: np.zeros((len(rows), 2)), lambda row: None
+        frame,
+        ["a", "b"],
+        y,
+        probability,
+        y,
+        lambda rows: np.zeros((len(rows), 2)),
+        lambda row: None,
+        np.arange(1, 21),
     )
     assert {len(one.cells) for one in rows} == {MOST_CELLS}
     assert {one.n_left_out for one in rows} == {80 - MOST_CELLS}

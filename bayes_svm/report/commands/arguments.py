@@ -12,6 +12,7 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid")
 DATA_HELP = "CSV with a header, may be gzipped; parquet or Excel if pandas can read it; - for standard input"
 TARGET_HELP = "the column with the classes"
 # "yes=5,no=1"; a name may contain commas.
+MOST_COST = 1e100  # sums of larger ones may overflow
 COST = re.compile(r"(?P<name>.+?)=(?P<cost>[^=,]+)(?:,|$)")
 
 
@@ -134,7 +135,8 @@ def options_of(arguments: argparse.Namespace) -> Any:
     for name in Options.__dataclass_fields__:
         one = getattr(arguments, name, None)
         if one is not None:
-            said[name] = tuple(one) if isinstance(one, list) else one
+            # Before Python 3.13, argparse takes the text "--" for nothing.
+            said[name] = tuple(text or "--" for text in one) if isinstance(one, list) else one
     return Options(**said)
 
 
@@ -191,8 +193,10 @@ def costs(text: str) -> tuple[float, float]:
     pairs = [part.partition("=")[::2] for part in text.split(",")]
     if sorted(name for name, _ in pairs) != ["fn", "fp"]:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form fp=NUMBER,fn=NUMBER")
-    parts = dict(pairs)
-    return positive(parts["fp"]), positive(parts["fn"])
+    found = {name: positive(cost) for name, cost in pairs}
+    if max(found.values()) > MOST_COST:
+        raise argparse.ArgumentTypeError(f"{text!r} has a cost beyond {MOST_COST:g}")
+    return found["fp"], found["fn"]
 
 
 def class_weight(text: str) -> str | dict[str, float]:

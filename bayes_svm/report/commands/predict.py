@@ -64,7 +64,8 @@ def read_both(arguments: argparse.Namespace) -> tuple[Any, Any, list[str]]:
 
     model, notes = load_model(arguments.model)
     ignored = (*model.ignored, model.target)
-    rows = read_new_rows(arguments.data, model.columns, ignored, options_of(arguments), model.id_name)
+    options = options_of(arguments)
+    rows = read_new_rows(arguments.data, model.columns, ignored, options, model.id_name, model.decimal)
     return model, rows, [*notes, *rows.notes]
 
 
@@ -76,7 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
         check_output(output, arguments.data)
         check_output(output, arguments.model, what="the model itself")
     model, rows, notes = read_both(arguments)
-    from bayes_svm.report.predicting import ASK, outside_intervals, predicted_columns
+    from bayes_svm.report.predicting import outside_intervals, predicted_columns
 
     columns = predicted_columns(model, rows)
     text = csv_text(columns)
@@ -84,7 +85,7 @@ def _run(arguments: argparse.Namespace) -> int:
         say(text)
     else:
         write_file(output, text.encode("utf-8"))
-    n_asked = columns["answer"].count(ASK)
+    n_asked = sum(why != "" for why in columns["reason"])
     n = len(columns["answer"])
     rows_of = "1 row" if n == 1 else f"{n} rows"
     about = f"{rows_of}: {n - n_asked} answered, {n_asked} for a person ({model.approximate})"

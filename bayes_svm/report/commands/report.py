@@ -107,6 +107,12 @@ def _run(arguments: argparse.Namespace) -> int:
     """Mistakes that can be found without the fit are reported before it."""
     if (arguments.data is None) != (arguments.target is None):
         raise InputError("give both a CSV file and --target COL, or neither to use the breast cancer data")
+    from bayes_svm.report.tables.options import Options
+
+    if arguments.data is None and options_of(arguments) != Options():
+        raise InputError(
+            "the breast cancer data are read as they are: give a CSV file for options on columns"
+        )
     form, output = form_of(arguments)
     _, text = reported(arguments, form, output)
     say(text + f"Written: {output}\n")

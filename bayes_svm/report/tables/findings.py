@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from .names import counted, listed, short
+from .names import counted, listed, short, typed
 
 __all__ = ["Finding", "change_of", "done_of", "notes_of"]
 
@@ -54,7 +54,7 @@ TOPICS = {
         "{example} kept as a class, although it often stands for a missing value",
         "remove these rows from the file if it does",
     ),
-    "none": ("{example} kept as a value", "--missing {example} reads it as missing"),
+    "none": ("{example} kept as a value", "--missing {typed} reads it as missing"),
     # Columns kept.
     "distinct": ("kept, although all its whole numbers are different", DROP),
     "tells class": ("kept, although each of its values is in one class only", DROP),
@@ -137,5 +137,4 @@ def notes_of(findings: Iterable[Finding], advised: Collection[str] = TOPICS) -> 
 
 
 def _filled(template: str, one: Finding) -> str:
-    name = one.column if one.column.isidentifier() else f'"{one.column}"'
-    return template.format(name=short(name)[1:-1], example=short(one.example))
+    return template.format(name=typed(one.column), typed=typed(one.example), example=short(one.example))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from bayes_svm.report.errors import InputError
+from bayes_svm.report.text import one_line
 
 from .names import short
 from .options import Options
@@ -161,7 +162,7 @@ def _separator(text: str, quote: str, wanted: Sequence[str], name: str) -> str:
         rows = _sample(text, sep, quote)
         if not rows or len(rows[0]) < 2:
             continue
-        header = [cell.strip() for cell in rows[0]]
+        header = [one_line(cell) for cell in rows[0]]
         n_wanted = sum(one in header for one in wanted)
         possible.append((n_wanted, len(header), sep))
         if len({len(row) for row in rows}) == 1:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .findings import Finding
-from .telling import exceptions_of, few_enough
+from .telling import exceptions_of, few, few_enough
 
 if TYPE_CHECKING:
     from bayes_svm.utils.types import Indices
@@ -33,6 +33,8 @@ CODES, CODE, PADDED = 10, re.compile(r"[A-Za-z]{1,5}[-_]?\d{2,8}"), re.compile(r
 # A number with one unit before or after it, and how many different ones a column has at least.
 WITH_UNIT = re.compile(r"([^\d\s.,+-]{0,3} ?)[+-]?\d[\d.,]*( ?[^\d]{0,8})")
 MEASURED = 5
+# A column that lacks some values is a copy of the target if so many of each class are there.
+COPIED = 5
 # A column in file order would be so by chance less often than this.
 BY_CHANCE = 1e-6
 
@@ -66,7 +68,11 @@ def leak_of(values: np.ndarray, name: str, y: Indices, *, dates: bool = False) -
     text, n = values.dtype == object, int(there.sum())
     # "no" and "No", too short to be read as one value, tell the class alike.
     spelled = np.array([str(one).casefold() for one in values], dtype=object) if text else codes
-    if there.all() and any(np.array_equal(_first_seen(one), _first_seen(y)) for one in (codes, spelled)):
+    # A copy may have been lost in some rows; among few others it would be one by chance.
+    counts = np.bincount(y[there], minlength=int(y.max()) + 1)
+    known = there.all() or (few(len(y) - n, len(y)) and counts.min() >= COPIED)
+    same = (np.array_equal(_first_seen(one[there]), _first_seen(y[there])) for one in (codes, spelled))
+    if known and any(same):
         return "copy"
     whole = not text and _whole(values)
     if whole and n_distinct == len(values) and np.ptp(values) == len(values) - 1:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import difflib
+import re
+import shlex
 from collections.abc import Iterable, Sequence
 
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.text import shortened
 
-__all__ = ["counted", "listed", "resolved", "short", "unknown_column"]
+__all__ = ["counted", "listed", "resolved", "short", "typed", "unknown_column"]
 
 
 def short(name: object, limit: int = 60) -> str:
     """A name in quotation marks, shortened."""
     return repr(shortened(str(name), limit))
+
+
+def typed(text: str) -> str:
+    """A name or value as it may be typed after an option; whole, for it would not be found otherwise."""
+    if re.fullmatch(r"[\w.-]+", text):
+        return text
+    return shlex.quote(text) if re.search(r'["$`\\!]', text) else f'"{text}"'
 
 
 def listed(names: Sequence[object], limit: int = 5) -> str:

@@ -33,6 +33,7 @@ from .values import (
     markers_in,
     numerals_in,
     read_values,
+    unsigned,
 )
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Seen:
         The texts.
     missing : tuple of str
         Texts and numbers that were read as missing.
+    per_cent : bool or None
+        Whether its numbers have per cent signs; None if that is not known.
     """
 
     name: str
@@ -73,6 +76,7 @@ class Seen:
     high: float = np.nan
     values: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    per_cent: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,7 @@ def read_new_rows(
     ignored: Sequence[str],
     options: Options,
     id_name: str | None = None,
+    decimal: str | None = None,
 ) -> NewRows:
     """Read rows to predict.
 
@@ -131,6 +136,8 @@ def read_new_rows(
     id_name : str or None
         The column that names the rows of the training table. It names these too, if it is there and the
         user names no other.
+    decimal : {".", ","} or None
+        Decimal mark of the training table, if it is known.
 
     Returns
     -------
@@ -148,7 +155,8 @@ def read_new_rows(
     # A code such as "01" is no number.
     as_text = [one.name for one in columns if one.kind == "text"]
     wanted_id = id_name if options.id is None else options.id
-    frame, notes = parsed(source, names, as_text if wanted_id is None else [*as_text, wanted_id], options)
+    file = parsed(source, names, as_text if wanted_id is None else [*as_text, wanted_id], options)
+    frame, notes = file.frame, file.notes
     wanted_id, about_id = _id_of(frame, wanted_id, options, source.name)
     lacking = [name for name in names if name not in frame.columns]
     if lacking:
@@ -159,7 +167,7 @@ def read_new_rows(
     extra = [name for name in frame.columns if name not in known]
     if extra:
         notes.append(f"Columns ignored, which the model does not know: {listed(extra)}.")
-    decimal = decimal_of(source, frame[names], options)
+    decimal = decimal_of(source, replace(file, frame=frame[names]), options, usual=decimal)
     read, missing, remarks, findings = _read_all(frame, columns, decimal, options)
     numbers = frame.index.to_numpy() + 1
     return NewRows(
@@ -233,6 +241,8 @@ def _read(
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         values = column.to_numpy(dtype=float, na_value=np.nan)
         if not seen.date or np.isnan(values).all():
+            if seen.per_cent and np.any(values[~np.isnan(values)] != 0.0):
+                raise _without_per_cent(seen)
             return _in_range(Values(values, "number"), seen)
     texts = as_texts(column)
     different = [text for text in dict.fromkeys(texts) if text is not None]
@@ -245,6 +255,13 @@ def _read(
     else:
         numerals = _numbers(known, seen, decimal)
         by_text = numerals.values
+        if seen.per_cent is False and numerals.per_cent:
+            raise InputError(
+                f"column {short(seen.name)} has per cent signs, which it had not in the training table: "
+                "write its numbers as they were there"
+            )
+        if seen.per_cent and unsigned(numerals):
+            raise _without_per_cent(seen)
         findings += numerals_in(texts, numerals, seen.name)
     values = np.array([np.nan if text is None else by_text.get(text, np.nan) for text in texts])
     what = "date" if seen.date else "number"
@@ -254,6 +271,13 @@ def _read(
         if text in unread:
             strange[row] = f"{short(text)} in column {printable(seen.name)} is no {what}"
     return read, strange
+
+
+def _without_per_cent(seen: Seen) -> InputError:
+    return InputError(
+        f"column {short(seen.name)} has numbers without the per cent sign that it had in the training table: "
+        "write them with it"
+    )
 
 
 def _numbers(texts: list[str], seen: Seen, decimal: str | None) -> Numerals:

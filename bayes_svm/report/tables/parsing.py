@@ -6,7 +6,9 @@ import io
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bayes_svm.report.errors import InputError
@@ -15,20 +17,39 @@ from bayes_svm.report.text import one_line
 
 from .layout import Layout, layout_of
 from .names import listed
+from .numerals import PLAIN
 from .options import Options
 from .source import CELL, Source, memory_limit
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["parsed"]
+__all__ = ["Parsed", "parsed"]
 
 PARQUET, ZIPPED, OLD_EXCEL = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
-def parsed(
-    source: Source, wanted: Sequence[str], as_text: Collection[str], options: Options
-) -> tuple[pd.DataFrame, list[str]]:
+@dataclass(frozen=True)
+class Parsed:
+    """The columns of a file.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The columns, with names that are strings, and at least one row. Empty cells are missing. The index
+        counts the rows of the file from 0, without the header.
+    notes : list of str
+        What was recognised.
+    sep : str or None
+        What separates the cells; None for a parquet or Excel file, of which each cell has a type.
+    """
+
+    frame: pd.DataFrame
+    notes: list[str]
+    sep: str | None
+
+
+def parsed(source: Source, wanted: Sequence[str], as_text: Collection[str], options: Options) -> Parsed:
     """Parse a CSV, parquet or Excel file.
 
     Parameters
@@ -44,22 +65,23 @@ def parsed(
 
     Returns
     -------
-    frame : pandas.DataFrame
-        The columns, with names that are strings, and at least one row. Empty cells are NaN.
-    notes : list of str
-        What was recognised.
+    Parsed
+        The columns.
 
     Raises
     ------
     InputError
         If it cannot be parsed, or if two columns have the same name.
     """
+    sep = None
     if source.raw.startswith(PARQUET):
-        frame, notes = _parquet(source), ["The file is in parquet format."]
+        frame, notes = _of_cells(_parquet(source), as_text, options), ["The file is in parquet format."]
     elif source.raw.startswith((ZIPPED, OLD_EXCEL)):
-        frame, notes = _excel(source), ["The file is a workbook; its first sheet was read."]
+        frame = _of_cells(_excel(source), as_text, options)
+        notes = ["The file is a workbook; its first sheet was read."]
     else:
         layout = layout_of(source, wanted, options)
+        sep = layout.sep
         frame, notes = _csv(layout, source.name, as_text, options)
     blank = frame.isna().all(axis=1).to_numpy()
     if blank.all():
@@ -67,7 +89,7 @@ def parsed(
     if blank.any():
         notes.append(f"Rows without any value left out: {int(blank.sum())}.")
         frame = frame[~blank]
-    return frame, notes
+    return Parsed(frame, notes, sep)
 
 
 def _csv(
@@ -78,19 +100,23 @@ def _csv(
 
     how = {"sep": layout.sep, "quotechar": layout.quote, "keep_default_na": False}
     notes = list(layout.notes)
+    # Empty lines at both ends are no rows; those between count, as a spreadsheet counts them.
+    text = layout.text.strip("\r\n")
     try:
-        first = pd.read_csv(io.StringIO(layout.text), header=None, nrows=1, dtype=str, **how).iloc[0]
+        first = pd.read_csv(io.StringIO(text), header=None, nrows=1, dtype=str, **how).iloc[0]
         written = [str(cell) for cell in first]
-        header = _unique([cell.strip() for cell in written], name)
+        header = _unique(written, name)
         with warnings.catch_warnings():
             # Without index_col=False, rows longer than the header would silently shift the columns.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
-                io.StringIO(layout.text),
+                io.StringIO(text),
                 header=0,
                 names=header,
                 index_col=False,
-                na_values=["", *options.missing],
+                skip_blank_lines=False,
+                # Labels, names and groups may be written like a missing value among numbers.
+                na_values={one: [""] if one in as_text else ["", *options.missing] for one in header},
                 dtype={column: str for column in as_text if column in set(header)},
                 decimal=options.decimal or ".",
                 # A column is of one type, however long it is.
@@ -103,14 +129,15 @@ def _csv(
         if isinstance(err, InputError):
             raise
         raise InputError(f"{name!r} is not a readable CSV file: {_advice(str(err))}") from None
-    changed = [cell for cell in written if cell.strip() and cell != cell.strip()]
+    changed = [cell for cell in written if cell.strip() and cell != one_line(cell)]
     if changed:
-        notes.append(f"Blanks around names of columns removed: {listed(changed)}.")
+        notes.append(f"Blanks in names of columns removed, or made single: {listed(changed)}.")
     return frame, notes
 
 
-def _unique(header: list[str], name: str) -> list[str]:
+def _unique(written: list[str], name: str) -> list[str]:
     """Names for all columns, those without one too; no two columns may have the same."""
+    header = [one_line(cell) for cell in written]
     twice = [cell for cell, count in Counter(header).items() if count > 1 and cell]
     if twice:
         raise InputError(f"{name!r} has more than one column named {listed(twice)}; give each its own name")
@@ -126,19 +153,19 @@ def _advice(reason: str) -> str:
 
 def _parquet(source: Source) -> pd.DataFrame:
     """Parse a parquet file, whose sizes are known before it is unpacked."""
-    import pandas as pd
-
     parquet = needs("pyarrow.parquet", "pyarrow")
     try:
         about = parquet.read_metadata(io.BytesIO(source.raw))
         _check_size(about.num_rows * about.num_columns * CELL, source.name)
-        frame = pd.read_parquet(io.BytesIO(source.raw), engine="pyarrow")
+        # Whole numbers stay whole beside missing ones.
+        frame = parquet.read_table(io.BytesIO(source.raw)).to_pandas(integer_object_nulls=True)
     except InputError:
         raise
     except Exception as err:
         # pyarrow raises errors of many kinds for a damaged file.
         raise InputError(f"{source.name!r} is not a readable parquet file: {one_line(err)}") from None
-    return _named(frame.reset_index(drop=True), source.name)
+    names = _unique([str(column) for column in frame.columns], source.name)
+    return frame.reset_index(drop=True).set_axis(names, axis=1)
 
 
 def _excel(source: Source) -> pd.DataFrame:
@@ -152,6 +179,9 @@ def _excel(source: Source) -> pd.DataFrame:
     try:
         frame = pd.read_excel(
             io.BytesIO(source.raw),
+            # With a header, pandas would give columns of the same name others.
+            header=None,
+            dtype=object,
             keep_default_na=False,
             na_values=[""],
             engine="xlrd" if old else "openpyxl",
@@ -161,7 +191,50 @@ def _excel(source: Source) -> pd.DataFrame:
     except Exception as err:
         # Both engines raise errors of many kinds for a damaged file.
         raise InputError(f"{source.name!r} is not a readable workbook: {one_line(err)}") from None
-    return _named(frame, source.name)
+    if frame.empty:
+        return frame
+    header = frame.iloc[0]
+    names = ["" if missing else str(cell) for cell, missing in zip(header, header.isna(), strict=True)]
+    return frame.iloc[1:].reset_index(drop=True).set_axis(_unique(names, source.name), axis=1)
+
+
+def _of_cells(frame: pd.DataFrame, as_text: Collection[str], options: Options) -> pd.DataFrame:
+    """A frame of cells that have types, with columns of numbers, of times, and of other objects."""
+    import pandas as pd
+
+    types = pd.api.types
+    missing = [float(text) for text in options.missing if PLAIN["."].fullmatch(text)]
+    columns = {}
+    for name in frame.columns:
+        column = frame[name]
+        if not types.is_numeric_dtype(column) and not types.is_datetime64_any_dtype(column):
+            column = _of_objects(column.astype(object), name in as_text)
+        if name in as_text:
+            known = column.dropna()
+            if types.is_float_dtype(column) and (known == known.round()).all():
+                column = column.astype("Int64")  # names that are whole numbers, some of which are missing
+        elif types.is_numeric_dtype(column) and not types.is_bool_dtype(column) and missing:
+            column = column.mask(column.isin(missing))
+        columns[name] = column
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def _of_objects(column: pd.Series, as_text: bool) -> pd.Series:
+    """Objects as numbers or times if all are, unless texts are wanted; lists and the like become texts."""
+    import pandas as pd
+
+    if not all(isinstance(cell, Hashable) for cell in column):
+        return column.map(str, na_action="ignore")
+    if as_text:
+        return column
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
+        return pd.to_numeric(column)
+    if kind in ("datetime64", "datetime", "date"):
+        # A date such as 9999-12-31 may be out of pandas' range; it stays an object, which is read as a text.
+        with suppress(pd.errors.OutOfBoundsDatetime):
+            return pd.to_datetime(column)
+    return column
 
 
 def _check_workbook(source: Source) -> None:
@@ -185,8 +258,3 @@ def _check_size(needed: int, name: str) -> None:
             f"{name!r} is too large for the {limit / 2**30:.1f} GiB of memory that are free: give fewer "
             "rows or columns"
         )
-
-
-def _named(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """A frame whose names of columns are texts."""
-    return frame.set_axis(_unique([str(column).strip() for column in frame.columns], name), axis=1)

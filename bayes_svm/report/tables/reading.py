@@ -17,10 +17,10 @@ from .leaks import leak_of, worth_knowing
 from .names import counted, listed, resolved, short, unknown_column
 from .numerals import only_in_thousands, possible_decimals
 from .options import Options
-from .parsing import parsed
+from .parsing import Parsed, parsed
 from .source import Source, read_source
 from .table import Column, Table
-from .values import Values, read_values
+from .values import MARKERS, Values, read_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,10 +89,11 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
     needs("pandas")
     source = read_source(path)
     as_text = [name for name in (target, options.id, options.groups) if name is not None]
-    frame, notes = parsed(source, [*as_text, *options.only], as_text, options)
+    file = parsed(source, [*as_text, *options.only], as_text, options)
+    frame, notes = file.frame, file.notes
     roles = _roles(frame, target, options, source.name)
     labels, findings = labels_of(frame[target], kept=target in roles.kept, missing=options.missing)
-    decimal = decimal_of(source, frame.drop(columns=[target, *roles.special]), options)
+    decimal = decimal_of(source, replace(file, frame=frame.drop(columns=[target, *roles.special])), options)
     weights = _weights(frame, options, decimal)
     if weights is not None and not weights.all():
         notes.append(f"Rows of weight 0 left out: {int((weights == 0).sum())}.")
@@ -101,6 +102,7 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
     read, found = _features(frame, labels, roles, decimal, options)
     columns = _columns(frame, read, found, roles, options)
     features = {one.name: read[one.name].values for one in columns if one.kind != "left out"}
+    numbers = frame.index.to_numpy() + 1
     notes += notes_of([*findings, *(one for name in frame.columns for one in found.get(name, []))])
     notes += _check(features, found, target, options.impute)
     return Table(
@@ -109,8 +111,10 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
         frame=_frame(features),
         labels=labels,
         notes=tuple(notes),
-        identifiers=frame.index.to_numpy() + 1 if options.id is None else verbatim(frame[options.id]),
+        rows=numbers,
+        identifiers=numbers if options.id is None else verbatim(frame[options.id]),
         id_name=options.id,
+        decimal=decimal,
         groups=_groups(frame, options),
         weights=weights,
         positive=positive_of(options.positive, labels, target),
@@ -119,17 +123,19 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
     )
 
 
-def decimal_of(source: Source, frame: pd.DataFrame, options: Options) -> str | None:
+def decimal_of(source: Source, file: Parsed, options: Options, usual: str | None = None) -> str | None:
     """The decimal mark of all columns, if the columns in which it is clear agree on one.
 
     Parameters
     ----------
     source : Source
         The file.
-    frame : pandas.DataFrame
-        The columns as they were parsed.
+    file : Parsed
+        Its columns as they were parsed.
     options : Options
         What the user said.
+    usual : {".", ","} or None
+        The decimal mark of the training table, if it is known.
 
     Returns
     -------
@@ -143,31 +149,35 @@ def decimal_of(source: Source, frame: pd.DataFrame, options: Options) -> str | N
     """
     if options.decimal is not None:
         return options.decimal
-    marks, unclear = _marks(frame)
-    if "," in marks and "." not in marks and unclear:
-        again, _ = parsed(source, unclear, unclear, options)
+    marks, unclear = _marks(file)
+    # Where semicolons separate the cells, decimals are usually written with commas.
+    commas = usual == "," or (usual is None and file.sep == ";")
+    if unclear and (marks == {","} or (commas and not marks)):
+        again = parsed(source, unclear, unclear, options).frame
         for name in unclear:
             texts = again[name].dropna().tolist()
             if only_in_thousands(texts):
+                example = next(text for text in texts if "." in text)
                 raise InputError(
-                    f"column {short(name)} has numbers such as {short(texts[0])}, in a table with decimal "
-                    "commas: say what the point means with --decimal , or --decimal ."
+                    f"column {short(name)} has numbers such as {short(example)}: say what the point means "
+                    "with --decimal , or --decimal ."
                 )
-        marks.add(".")
-    elif unclear:
+    if unclear:
         marks.add(".")
     return marks.pop() if len(marks) == 1 else None
 
 
-def _marks(frame: pd.DataFrame) -> tuple[set[str], list[str]]:
+def _marks(file: Parsed) -> tuple[set[str], list[str]]:
     """Decimal marks that are clear, and columns of numbers whose points could separate thousands."""
     import pandas as pd
 
     marks: set[str] = set()
     unclear = []
-    for name in frame.columns:
-        column = frame[name]
+    for name in file.frame.columns:
+        column = file.frame[name]
         if pd.api.types.is_float_dtype(column):
+            if file.sep is None:
+                continue  # a cell that is a number has no mark
             values = column.to_numpy(dtype=float)
             parts = values[np.isfinite(values) & (values != np.round(values))]
             # "0.172" and "1.2345" are no thousands.
@@ -266,6 +276,7 @@ def _columns(
             change=change_of(found[name]),
             date=read[name].date if name in read else "",
             missing=(*options.missing, *(one.example for one in found[name] if one.topic == "marker")),
+            per_cent=any(one.topic == "per cent" for one in found[name]),
         )
         for name in frame.columns
         if name != roles.target
@@ -333,10 +344,13 @@ def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:
     if options.groups is None:
         return None
     groups = verbatim(frame[options.groups])
-    if empty := int((groups == "").sum()):
-        raise InputError(
-            f"the group {short(options.groups)} is missing in {empty} of {len(groups)} rows; fill it in"
-        )
+    marks = set() if options.groups in options.keep else MARKERS
+    absent = [text for text in groups.tolist() if text == "" or text.lower() in marks]
+    if absent:
+        written = sorted(set(absent) - {""})
+        how = f" (written as {listed(written)}; --keep takes these as groups)" if written else ""
+        rows = f"{len(absent)} of {len(groups)} rows{how}"
+        raise InputError(f"the group {short(options.groups)} is missing in {rows}; fill it in")
     return groups
 
 

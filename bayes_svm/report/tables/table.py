@@ -31,6 +31,8 @@ class Column:
         Format of its dates, which are read as days; the empty string if it has none.
     missing : tuple of str
         Texts and numbers that were read as missing in it.
+    per_cent : bool
+        Whether its numbers have per cent signs.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Column:
     change: str = ""
     date: str = ""
     missing: tuple[str, ...] = ()
+    per_cent: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,14 @@ class Table:
         Class of each row, integers or strings.
     notes : tuple of str
         What the user should know about the way the table was read.
+    rows : ndarray of shape (n,) or None
+        Number of each row in the file, from 1, without the header; None if they are numbered as they follow.
     identifiers : ndarray of shape (n,) or None
         Identifier of each row: the values of the column of ``--id``, otherwise the row's number, from 1.
     id_name : str or None
         The column of ``--id``.
+    decimal : {".", ","} or None
+        Decimal mark of the numbers; None if it is not known.
     groups : ndarray of shape (n,) or None
         Group of each row, such as its patient; groups are left out whole.
     weights : ndarray of shape (n,) or None
@@ -78,8 +85,10 @@ class Table:
     frame: pd.DataFrame
     labels: np.ndarray
     notes: tuple[str, ...] = ()
+    rows: np.ndarray | None = None
     identifiers: np.ndarray | None = None
     id_name: str | None = None
+    decimal: str | None = None
     groups: np.ndarray | None = None
     weights: np.ndarray | None = None
     positive: Any = None

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from bayes_svm.utils.types import Indices
 
-__all__ = ["exceptions_of", "few_enough"]
+__all__ = ["exceptions_of", "few", "few_enough"]
 
 # A column is named if it gets wrong at most this share of the rows outside the largest class, or one row
 # where there are so many. No column of 37 public data sets does; two of iris without its third class do.
@@ -32,14 +32,19 @@ def few_enough(exceptions: int, y: Indices) -> bool:
         Whether the user should look at the column.
     """
     others = len(y) - int(np.bincount(y).max())
-    return others >= ENOUGH and exceptions <= max(1, SHARE * others)
+    return others >= ENOUGH and few(exceptions, others)
+
+
+def few(exceptions: int, rows: int) -> bool:
+    """Whether there are few exceptions among so many rows: one, or a small share."""
+    return exceptions <= max(1, SHARE * rows)
 
 
 def exceptions_of(values: np.ndarray, y: Indices) -> int:
     """Number of rows that one column gets wrong if it is read in the best simple way.
 
-    Each of a few values stands for its most frequent class; or numbers are cut in order into one interval a
-    class. A missing value is a value too.
+    Each of a few values stands for its most frequent class, and so do all texts that are in one row only; or
+    numbers are cut in order into one interval a class. A missing value is a value too.
 
     Parameters
     ----------
@@ -56,9 +61,13 @@ def exceptions_of(values: np.ndarray, y: Indices) -> int:
     import pandas as pd
 
     codes = pd.factorize(values)[0] + 1
-    n_distinct, ways = len(np.unique(codes)), [len(y)]
-    if n_distinct <= len(y) / 3:
-        ways.append(_by_value(codes, y))
+    ways = [len(y)]
+    readings = [codes]
+    alone = (np.bincount(codes) == 1)[codes]
+    if values.dtype == object and not alone.all():
+        # Texts in one row each, such as remarks on all rows but the healthy ones, are one value together.
+        readings.append(np.where(alone, codes.max() + 1, codes))
+    ways += [_by_value(one, y) for one in readings if len(np.unique(one)) <= len(y) / 3]
     if values.dtype != object and not np.isnan(values).any():
         ways.append(_by_order(values, y))
     return min(ways)

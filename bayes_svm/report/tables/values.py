@@ -12,7 +12,7 @@ from bayes_svm.report.errors import InputError
 
 from .dates import DAY, date_formats, days
 from .findings import Finding
-from .names import listed, short
+from .names import listed, short, typed
 from .numerals import Numerals, numerals_of, possible_decimals
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = [
     "numerals_in",
     "plain",
     "read_values",
+    "unsigned",
 ]
 
 # Texts that mark a missing value, in any case: in every column, and among numbers and dates only.
@@ -160,11 +161,21 @@ def numerals_in(texts: list[str | None], found: Numerals, name: str) -> list[Fin
     return [Finding(name, way, _counts(texts, some), some[0]) for way, some in ways.items() if some]
 
 
+def unsigned(found: Numerals) -> list[str]:
+    """Numbers without a per cent sign; 0 is 0 with and without."""
+    return [text for text, value in found.values.items() if value != 0.0 and text not in set(found.per_cent)]
+
+
 def _unread(texts: list[str | None], read: Collection[str]) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text is not None and text not in read]
 
 
 def _of_numbers(texts: list[str | None], found: Numerals, name: str, kept: bool) -> Values:
+    if found.per_cent and not kept and (without := unsigned(found)):
+        raise InputError(
+            f"column {short(name)} has numbers with a per cent sign, such as {short(found.per_cent[0])}, and "
+            f"without, such as {short(without[0])}: write them alike in the file"
+        )
     values = np.array([np.nan if text is None else found.values.get(text, np.nan) for text in texts])
     findings = markers_in(texts, _unread(texts, found.values), name) + numerals_in(texts, found, name)
     read = _stand_ins(values, name, kept)
@@ -187,7 +198,9 @@ def _of_times(column: pd.Series) -> Values:
     times = pd.to_datetime(column, utc=True)
     seconds = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy(dtype=float)
     example = str(column.dropna().iloc[0]) if column.notna().any() else ""
-    return Values(seconds / DAY, "number", [Finding(str(column.name), "dates", 0, example)], "%Y-%m-%d")
+    whole = bool((seconds[~np.isnan(seconds)] % DAY == 0).all())
+    form = "%Y-%m-%d" if whole else "%Y-%m-%d %H:%M:%S"
+    return Values(seconds / DAY, "number", [Finding(str(column.name), "dates", 0, example)], form)
 
 
 def _of_texts(texts: list[str | None], absent: set[str], name: str, kept: bool) -> Values:
@@ -264,7 +277,8 @@ def _stand_ins(values: np.ndarray, name: str, kept: bool) -> Values:
 
 
 def _check_strays(texts: list[str], name: str) -> None:
-    """Refuse a column of numbers with some texts among them: nobody wants its numbers as categories."""
+    """Refuse a column of numbers or dates with some texts among them: nobody wants them as categories."""
+    _check_stray_dates(texts, name)
     numbers = [text for text in texts if possible_decimals([text])]
     if len(numbers) >= N_NUMBERS and len(numbers) >= SHARE * len(texts):
         strays = [text for text in texts if text not in set(numbers)]
@@ -275,5 +289,19 @@ def _check_strays(texts: list[str], name: str) -> None:
             )
         raise InputError(
             f"column {short(name)} has numbers, and texts among them: {listed(strays)}; read them as missing "
-            f"with --missing {strays[0]!r}, or leave the column out with --drop {short(name)}"
+            f"with --missing {typed(strays[0])}, or leave the column out with --drop {typed(name)}"
         )
+
+
+def _check_stray_dates(texts: list[str], name: str) -> None:
+    """The same of dates, of which the first three texts show the format."""
+    forms = dict.fromkeys(form for text in texts[:3] for form in date_formats([text]))
+    for form in forms:
+        no_dates = np.isnan(days(texts, form))
+        strays = [text for text, stray in zip(texts, no_dates, strict=True) if stray]
+        if len(texts) - len(strays) >= N_NUMBERS and len(strays) <= (1.0 - SHARE) * len(texts):
+            raise InputError(
+                f"column {short(name)} has dates, and texts among them: {listed(strays)}; correct them, read "
+                f"them as missing with --missing {typed(strays[0])}, or leave the column out with --drop "
+                f"{typed(name)}"
+            )

@@ -3,6 +3,7 @@
 import json
 import sys
 
+import numpy as np
 import pytest
 
 from bayes_svm.report.cli import main
@@ -74,3 +75,30 @@ def test_an_interruption_leaves_no_files(table, here, monkeypatch, capsys):
     assert main(["fit", "data.csv", "--target", "kind", "--save", "m.skops"]) == 130
     assert capsys.readouterr().err == "bayes-svm: interrupted\n"
     assert sorted(here.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "option",
+    [["--positive", "benign"], ["--drop", "x"], ["--missing", "0"], ["--decimal", ","], ["--impute"]],
+)
+def test_without_a_table_there_is_nothing_to_say_about_columns(refused, here, option):
+    assert "give a CSV file for options on columns" in refused("report", *option)
+
+
+@pytest.mark.parametrize("mark", ["---", "--", "-neg"])
+def test_a_text_that_begins_with_a_hyphen_may_follow_an_option(here, capsys, mark):
+    rows = "".join(f"{mark if k == 3 else k * k % 31},{k % 7},{'pq'[k % 2]}\n" for k in range(40))
+    (here / "data.csv").write_text("a,b,y\n" + rows)
+    assert main(["report", "data.csv", "--target", "y", "--quick", "--impute", "--missing", mark]) == 0
+    assert "Missing values filled in" in capsys.readouterr().out
+
+
+def test_the_report_names_the_rows_of_the_file(here, capsys):
+    random = np.random.default_rng(0)
+    values = random.normal(size=40)
+    labels = np.where(np.arange(40) % 2, "p", "q")
+    lines = [f"{one + 3 * (label == 'p'):.2f},{label}" for one, label in zip(values, labels, strict=True)]
+    lines[30] = "-9,p"
+    (here / "data.csv").write_text("a,y\n,\n\n" + "\n".join(lines) + "\n")
+    assert main(["report", "data.csv", "--target", "y", "--quick"]) == 0
+    assert "most surprising rows: 33," in capsys.readouterr().out

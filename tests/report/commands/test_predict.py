@@ -215,3 +215,19 @@ def test_how_the_file_was_read_is_said_beside_the_rows(model, capsys, here):
         "'colour' (1): 'red and Red' read as one value.",
     ):
         assert f"note: {note}\n" in err
+
+
+@pytest.mark.parametrize("name", ["predicted", "reason", "low_ill"])
+def test_names_of_rows_are_not_lost_where_their_column_is_called_like_one_of_ours(model, capsys, here, name):
+    model()
+    text = (here / "new.csv").read_text().replace("who", name, 1)
+    (here / "new.csv").write_text(text)
+    rows, _ = predicted(capsys, "--id", name)
+    assert [row[f"id_{name}"] for row in rows] == ["n1", "n2", "n3", "n4", "n5"]
+    assert rows[0]["predicted"] in ("fit", "ill")
+
+
+def test_a_class_may_be_called_like_the_advice(model, capsys):
+    model(names=("ask a person", "ill"))
+    _, err = predicted(capsys)
+    assert "5 rows: 2 answered, 3 for a person" in err

@@ -136,3 +136,22 @@ def test_near_copies_are_named(values, told):
     found = worth_knowing(values if values.dtype == object else values + 0.0, "x", y, False)
     assert [(one.topic, one.count) for one in found] == told
     assert worth_knowing(values if values.dtype == object else values + 0.0, "x", y, True) == []
+
+
+def test_a_copy_that_was_lost_in_a_row_is_a_copy():
+    y = (np.arange(N) % 3 == 0).astype(int)
+    values = y.astype(float)
+    values[7] = np.nan
+    assert leak_of(values, "x", y) == "copy"
+    assert leak_of(texts(np.where(y, "pos", "neg")), "x", y) == "copy"
+    values[8] = values[9] = np.nan
+    assert leak_of(values, "x", y) is None
+    # Of a few rows it is so by chance.
+    assert leak_of(np.array([1.0, np.nan, 1.0, 0.0]), "x", np.array([0, 1, 0, 1])) is None
+
+
+def test_a_text_for_one_class_and_remarks_on_the_rows_of_the_other_tell_the_class():
+    values = texts([f"remark {k}" if k % 2 else "nothing" for k in range(N)])
+    assert [one.topic for one in worth_knowing(values, "x", MIXED, False)] == ["splits classes"]
+    # Names of all rows tell nothing.
+    assert worth_knowing(texts(np.arange(N)), "x", MIXED, False) == []

@@ -188,3 +188,32 @@ def test_the_column_that_named_the_training_rows_names_these(write):
     two = write("nr,size\n1,5\n")
     with pytest.raises(InputError, match="has no column 'whom'; choose --id"):
         read_new_rows(two, columns, (), Options(id="whom"), "who")
+
+
+def test_the_decimal_mark_of_the_training_table_makes_a_point_unclear(write):
+    columns, text = (Seen("leuko", "number", "", 0.0, 9000.0),), "leuko;b\n1.234;12\n4.500;13\n"
+    with pytest.raises(InputError, match=r"'leuko' has numbers such as '1.234': say what the point means"):
+        read_new_rows(write(text), columns, (), Options(), decimal=",")
+    found = read_new_rows(write(text), columns, (), Options(decimal=","), decimal=",")
+    assert found.frame["leuko"].tolist() == [1234.0, 4500.0]
+    assert read_new_rows(write(text), columns, (), Options(), decimal=".").frame["leuko"].tolist() == [
+        1.234,
+        4.5,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("per_cent", "cells", "what"),
+    [
+        (True, "45\n30%\n", "numbers without the per cent sign that it had"),
+        (True, "0.45\n0.3\n", "numbers without the per cent sign that it had"),
+        (False, "45 %\n0.3\n", "per cent signs, which it had not"),
+    ],
+)
+def test_per_cent_signs_are_as_in_the_training_table(write, per_cent, cells, what):
+    with pytest.raises(InputError, match=f"column 'ef' has {what} in the training table"):
+        read_new_rows(
+            write("ef\n" + cells), (Seen("ef", "number", "", 0.0, 90.0, per_cent=per_cent),), (), Options()
+        )
+    seen = (Seen("ef", "number", "", 0.0, 90.0, per_cent=True),)
+    assert read_new_rows(write("ef\n45 %\n0\n"), seen, (), Options()).frame["ef"].tolist() == [45.0, 0.0]

@@ -3,11 +3,14 @@
 import importlib
 import sys
 import zipfile
+from datetime import datetime
 
 import numpy as np
 import pytest
 
 from bayes_svm.report.errors import InputError
+from bayes_svm.report.tables.new_rows import Seen, read_new_rows
+from bayes_svm.report.tables.options import Options
 from bayes_svm.report.tables.reading import read_table
 
 pd = pytest.importorskip("pandas")
@@ -101,3 +104,107 @@ def test_a_workbook_that_unpacks_to_too_much(tmp_path, small_memory):
     small_memory(1_000_000)
     with pytest.raises(InputError, match=r"is too large for the 0.0 GiB of memory that are free"):
         read_table(path, "y")
+
+
+def as_workbook(tmp_path, rows, name="rows.xlsx"):
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(tmp_path / name)
+    return tmp_path / name
+
+
+def as_parquet(tmp_path, frame):
+    pytest.importorskip("pyarrow", reason="pyarrow cannot be imported", exc_type=ImportError)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    return tmp_path / "rows.parquet"
+
+
+def test_numbers_of_a_workbook_have_no_decimal_mark(tmp_path):
+    rows = [["a", "b", "y"], *([f"{k},5", k + 0.125, "pq"[k % 2]] for k in (1, 8, 3, 4))]
+    table = read_table(as_workbook(tmp_path, rows), "y")
+    assert table.frame["a"].tolist() == [1.5, 8.5, 3.5, 4.5]
+    assert table.frame["b"].tolist() == [1.125, 8.125, 3.125, 4.125]
+    frame = pd.DataFrame(rows[1:], columns=rows[0])
+    assert read_table(as_parquet(tmp_path, frame), "y").frame.equals(table.frame)
+
+
+def test_names_that_are_whole_numbers_stay_whole_beside_an_empty_cell(tmp_path):
+    rows = [
+        ["who", "grade", "b", "y"],
+        [17, 1, 1, "p"],
+        [None, 1, 5, "q"],
+        [13, "3a", 2, "p"],
+        [5, None, 9, "q"],
+    ]
+    options = Options(id="who", impute=True)
+    table = read_table(as_workbook(tmp_path, rows), "y", options)
+    assert table.identifiers.tolist() == ["17", "", "13", "5"]
+    assert table.frame["grade"].tolist()[:3] == ["1", "1", "3a"]
+    frame = pd.DataFrame({"who": [17.0, np.nan, 13.0, 5.0], "b": [1, 5, 2, 9], "y": ["p", "q", "p", "q"]})
+    assert read_table(as_parquet(tmp_path, frame), "y", options).identifiers.tolist() == ["17", "", "13", "5"]
+    seen = (Seen("grade", "text", values=("1", "2", "3a")),)
+    new = as_workbook(tmp_path, [["grade"], [1], [2], ["3a"]])
+    assert read_new_rows(new, seen, (), Options()).frame["grade"].tolist() == ["1", "2", "3a"]
+
+
+def test_numbers_that_the_user_calls_missing_are_so_in_any_file(tmp_path, write):
+    rows = [["dose", "b", "y"], *([k % 3, k, "pq"[k % 2]] for k in (1, 8, 3, 4, 6, 9))]
+    text = "\n".join(",".join(map(str, row)) for row in rows)
+    options = Options(missing=("0",), impute=True)
+    expected = read_table(write(text), "y", options).frame["dose"]
+    assert expected.isna().tolist() == [False, False, True, False, True, True]
+    for path in (as_workbook(tmp_path, rows), as_parquet(tmp_path, pd.DataFrame(rows[1:], columns=rows[0]))):
+        found = read_table(path, "y", options).frame["dose"]
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_two_columns_of_one_name_are_refused_in_a_workbook_too(tmp_path):
+    rows = [["a", "crp ", "crp", "y"], [1, 2, 3, "p"], [4, 5, 6, "q"]]
+    with pytest.raises(InputError, match="has more than one column named 'crp'"):
+        read_table(as_workbook(tmp_path, rows), "y")
+
+
+def test_cells_that_are_lists_are_texts(tmp_path):
+    frame = FRAME.assign(more=[[1, 2], [1, 2], None, [3]])
+    path = as_parquet(tmp_path, frame)
+    assert "more" not in read_table(path, "y", Options(drop=("more",))).frame
+    assert read_table(path, "y", Options(impute=True)).frame["more"].tolist()[:2] == ["[1 2]", "[1 2]"]
+
+
+def test_times_of_day_in_a_workbook_are_read_from_a_text_too(tmp_path, write):
+    rows = [["seen", "b", "y"]]
+    rows += [[datetime(2021, 3, 1 + k, 10, 30), k % 3, "pq"[k % 2]] for k in (1, 8, 3, 4)]
+    (column, _) = read_table(as_workbook(tmp_path, rows), "y").columns
+    new = read_new_rows(
+        write("seen\n2021-03-02 22:30:00\n"),
+        (Seen("seen", "number", column.date, 0.0, 2e4),),
+        (),
+        Options(),
+    )
+    assert new.frame["seen"].tolist() == [18688.0 + 22.5 / 24]
+
+
+def test_rows_have_the_numbers_of_the_file_although_some_are_left_out(write):
+    table = read_table(write("b,w,y\n\n1,1,p\n4,0,p\n,,\n9,1,q\n2,2,p\n3,1,q\n\n"), "y", Options(weights="w"))
+    assert table.rows.tolist() == [2, 5, 6, 7]
+    assert table.identifiers.tolist() == [2, 5, 6, 7]
+    assert "Rows without any value left out: 2." in table.notes
+    one = read_new_rows(write("b\n5\n\n9\n\n\n2\n"), (Seen("b", "number", "", 0.0, 9.0),), (), Options())
+    assert one.numbers.tolist() == [1, 3, 6]
+
+
+def test_blanks_within_names_are_single(write, tmp_path):
+    table = read_table(write("crp  mg/l, b,y\n1,5,p\n4,2,q\n2,6,p\n7,3,q\n"), "y")
+    assert list(table.frame) == ["crp mg/l", "b"]
+    assert "Blanks in names of columns removed, or made single: 'crp  mg/l', ' b'." in table.notes[0]
+    rows = [["crp\n(mg/l)", "y"], [1, "p"], [4, "q"], [2, "p"], [7, "q"]]
+    assert list(read_table(as_workbook(tmp_path, rows), "y").frame) == ["crp (mg/l)"]
+
+
+def test_what_the_user_calls_missing_is_no_missing_name_or_group(write):
+    text = "who,pat,b,y\n1,1,5,p\n2,1,7,q\n3,2,1,p\n4,2,8,q\n5,3,4,p\n6,3,3,q\n"
+    table = read_table(write(text), "y", Options(id="who", groups="pat", missing=("1",), impute=True))
+    assert table.identifiers.tolist() == ["1", "2", "3", "4", "5", "6"]
+    assert table.frame["b"].isna().tolist() == [False, False, True, False, False, False]

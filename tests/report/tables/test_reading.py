@@ -1,5 +1,7 @@
 """A table as it is read: its columns, its rows, and what is said about them."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -174,7 +176,7 @@ def test_points_in_a_table_of_decimal_commas(write):
         return "a;b;y\n" + "".join(f"{k},5;{second[k]};{'pq'[k % 2]}\n" for k in (0, 7, 3, 4))
 
     thousands = {0: "1.234", 7: "2.500", 3: "7.125", 4: "1.000"}
-    with pytest.raises(InputError, match=r"'b' has numbers such as '1.234', in a table with decimal commas"):
+    with pytest.raises(InputError, match=r"'b' has numbers such as '1.234': say what the point means"):
         read_table(write(text(thousands)), "y")
     assert read_table(write(text(thousands)), "y", Options(decimal=",")).frame["b"].tolist() == [
         1234.0, 2500.0, 7125.0, 1000.0,
@@ -233,3 +235,35 @@ def test_embedded_data():
     assert table.frame.shape == (569, 30)
     assert set(table.labels) == {"benign", "malignant"}
     assert (table.labels == "malignant").sum() == 212
+
+
+def test_points_may_separate_thousands_where_semicolons_separate_cells(write):
+    def text(sep):
+        rows = ("2.184", "421", "4.802", "7.100")
+        return "".join(
+            sep.join(cells) + "\n"
+            for cells in [["a", "y"], *([one, "pq"[k % 2]] for k, one in enumerate(rows))]
+        )
+
+    with pytest.raises(InputError, match=r"'a' has numbers such as '2.184': say what the point means"):
+        read_table(write(text(";")), "y")
+    assert read_table(write(text(";")), "y", Options(decimal=",")).frame["a"].tolist() == [
+        2184,
+        421,
+        4802,
+        7100,
+    ]
+    assert read_table(write(text(",")), "y").frame["a"].tolist() == [2.184, 421, 4.802, 7.1]
+
+
+@pytest.mark.parametrize("mark", ["?", "NA"])
+def test_a_mark_of_missing_values_is_no_group(write, mark):
+    text = "pat,b,y\n" + "".join(
+        f"{mark if k % 4 == 0 else k // 3},{k * k % 7},{'pq'[k % 2]}\n" for k in range(12)
+    )
+    with pytest.raises(
+        InputError, match=rf"'pat' is missing in 3 of 12 rows \(written as '{re.escape(mark)}'; --keep"
+    ):
+        read_table(write(text), "y", Options(groups="pat"))
+    kept = read_table(write(text), "y", Options(groups="pat", keep=("pat",)))
+    assert mark in kept.groups.tolist()

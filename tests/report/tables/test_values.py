@@ -34,7 +34,7 @@ def test_markers_among_texts():
     assert notes == [
         "'dose' (1): blanks around values removed, and runs of blanks and line ends within them read as one.",
         "'dose' (1): 'NA' read as missing (--keep dose takes it as a value).",
-        "'dose' (1): 'none' kept as a value (--missing 'none' reads it as missing).",
+        "'dose' (1): 'none' kept as a value (--missing none reads it as missing).",
     ]
     assert read(["red", "NA"], kept=True).values.tolist() == ["red", "NA"]
     assert np.isnan(read(["red", "none"], missing=("none",)).values[1])
@@ -75,7 +75,7 @@ def test_dates_that_are_not_clear_are_left_out():
 
 def test_texts_among_many_numbers_are_refused():
     numbers = [f"{k}.5" for k in range(30)]
-    with pytest.raises(InputError, match=r"numbers, and texts among them: 'high'; .*--missing 'high'"):
+    with pytest.raises(InputError, match=r"numbers, and texts among them: 'high'; .*--missing high,"):
         read([*numbers, "high"])
     assert read([*numbers, "high"], missing=("high",)).kind == "number"
     assert read(["1", "2", "3+"]).kind == "text"
@@ -100,3 +100,18 @@ def test_spellings():
 def test_numbers_that_the_decimal_mark_does_not_fit_are_refused(decimal, texts):
     with pytest.raises(InputError, match=r"column 'x' has numbers such as '0.25', .*: check --decimal"):
         read_values(pd.Series(texts, name="x"), decimal=decimal, kept=False)
+
+
+def test_texts_among_many_dates_are_refused():
+    dates = [f"2021-{1 + k % 12:02d}-{1 + k % 28:02d}" for k in range(30)]
+    with pytest.raises(
+        InputError, match=r"dates, and texts among them: '2021-02-30'; .*--missing 2021-02-30,"
+    ):
+        read([*dates, "2021-02-30"])
+    assert read([*dates, "unknown date"], missing=("unknown date",)).date == "%Y-%m-%d"
+
+
+def test_per_cent_signs_on_some_numbers_only_are_refused():
+    with pytest.raises(InputError, match=r"per cent sign, such as '45 %', and without, such as '0.3': write"):
+        read(["45 %", "0.3", "0"])
+    assert read(["45 %", "30%", "0"]).values.tolist() == [45.0, 30.0, 0.0]
