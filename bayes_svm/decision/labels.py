@@ -58,9 +58,9 @@ def default_reject_label(classes: NDArray[Any], given: Any, y: NDArray[Any] | No
 
 def _fits(label: Any, classes: NDArray[Any]) -> bool:
     """Whether the label is equal to itself, and a whole number of a type for all if the classes are."""
-    if label != label:
-        return False
-    return classes.dtype.kind not in "iu" or (bool(label == int(label)) and _integer(int(label), classes))
+    if classes.dtype.kind not in "iu":
+        return bool(label == label)
+    return bool(abs(label) < np.inf and label == int(label)) and _integer(int(label), classes)
 
 
 def _integer(label: int, classes: NDArray[Any]) -> bool:

@@ -22,7 +22,7 @@ __all__ = ["OBJECTIVES", "Objective"]
 
 # Smallest beta, and the inverse of the largest: beta is squared.
 LEAST_BETA = 1e-100
-# Scores that differ by no more than this share of the largest are equal.
+# Scores that differ by no more than this share of their size are equal.
 ALIKE = 1e-12
 # The objectives that a threshold can be chosen for.
 OBJECTIVES = ("f_beta", "f1", "precision", "recall", "cost", "rate", "break_even")
@@ -96,15 +96,23 @@ class Objective:
         -------
         int or None
             Number of the entry, from 0; None if no threshold shows the required precision or recall.
+
+        Raises
+        ------
+        ValueError
+            If costs overflow.
         """
         if self.name == "recall":
             return recall_entry(curve, float(self.at_least or 0.0), self.confidence)
         if self.name == "precision":
             return precision_entry(curve, float(self.at_least or 0.0), self.confidence)
         score = self._score(curve)
-        # Scores that differ by rounding are equal.
-        good = score >= score.max() - ALIKE * np.abs(score[np.isfinite(score)]).max(initial=0.0)
-        return int(good.nonzero()[0][-1])
+        best = float(score.max())
+        if not np.isfinite(score).all():
+            raise ValueError("The costs times the weights leave double precision: divide them by a constant.")
+        # Scores that differ by rounding are equal. Differences from what is asked for may be near 0.
+        size = {"rate": 1.0, "break_even": float(curve.tp[0])}.get(self.name, abs(best))
+        return int((score >= best - ALIKE * size).nonzero()[0][-1])
 
     def threshold_at(self, curve: ThresholdCurve, entry: int | None) -> float:
         """The threshold of an entry that was chosen.
@@ -204,7 +212,8 @@ class Objective:
             return curve.f_beta(self.beta)
         if self.name == "cost":
             (tn, fp), (fn, tp) = self.cost
-            return -(tn * curve.tn + fp * curve.fp + fn * curve.fn + tp * curve.tp)
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+                return -(tn * curve.tn + fp * curve.fp + fn * curve.fn + tp * curve.tp)
         if self.name == "rate":
             return -np.abs(curve.positive_rate - float(self.rate or 0.0))
         # Precision and recall have the same numerator. They are equal where their denominators are: where

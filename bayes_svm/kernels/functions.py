@@ -30,8 +30,8 @@ SECONDS = 4e-9
 # Numbers up to this size do not overflow where a few of them are added or doubled.
 SMALL = 1e300
 # Where gamma times a squared length may exceed FAR, rounding errors of the length may matter. Columns are
-# moved if this makes squared lengths so many times SHORTER.
-FAR, SHORTER = 1e4, 100.0
+# moved if this makes most squared lengths so many times SHORTER, of about so many rows LOOKED_AT.
+FAR, SHORTER, LOOKED_AT = 1e4, 100.0, 200
 # A multiple of the number of rows or columns that any BLAS works on at once.
 GROUP = 64
 
@@ -260,32 +260,33 @@ class Linear(FeatureFormula):
 class Gaussian(FeatureFormula):
     """``exp(u)`` with ``u = -gamma |x - z|^2``.
 
-    Features far from 0, such as times in seconds, are moved to 0 first: their squared lengths, of which the
-    squared distance is a difference, would have no digits left for it.
+    Dense features far from 0, such as times in seconds, are moved to 0 first: their squared lengths, of which
+    the squared distance is a difference, would have no digits left for it.
     """
 
     parameters = ("gamma",)
     positive_semidefinite = True
 
     def _middle(self, X: Any) -> Array | None:
-        """The middle of each column's range, if X is dense and so far from 0 that digits would be lost."""
+        """The median of each column, if X is dense and so far from 0 that digits would be lost."""
         if sparse.issparse(X) or not X.size:
             return None
         largest = largest_entry(X)
+        if not self.gamma * X.shape[1] * (largest * largest) > FAR:
+            return None
         with np.errstate(over="ignore"):  # what overflows is refused later
-            if not self.gamma * X.shape[1] * largest**2 > FAR:
-                return None
-            low, high = X.min(axis=0), X.max(axis=0)
-            middle, half = low / 2 + high / 2, high / 2 - low / 2
+            some = X[:: -(-len(X) // LOOKED_AT)]
+            middle = np.median(some, axis=0)
+            width = np.median(np.abs(some - middle), axis=0)
             # Moving columns that are wide rather than far away would gain little.
-            return middle if SHORTER * (half @ half) < middle @ middle else None
+            return middle if SHORTER * (width @ width) < middle @ middle else None
 
     def values(self, u: Array) -> Array:
         return np.exp(u, out=u)
 
     def evaluate(self, X: Any, Z: Any) -> Array:
-        if (middle := self._middle(Z)) is not None and not sparse.issparse(X):
-            X, Z = X - middle, Z - middle
+        if (middle := self._middle(Z)) is not None:
+            X, Z = (X.toarray() if sparse.issparse(X) else X) - middle, Z - middle
         u = pairwise.euclidean_distances(X, Z, squared=True)
         u *= -self.gamma
         return self.values(u)

@@ -103,7 +103,10 @@ def risk_coverage_curve(
     check_consistent_length(y_true, y_pred, sure)
     if len(sure) == 0:
         raise ValueError("y_true holds 0 samples: a curve needs at least one.")
-    unique_labels(y_true, y_pred)  # strings equal no numbers: every row would be an error
+    try:
+        unique_labels(y_true, y_pred)  # strings equal no numbers: every row would be an error
+    except TypeError:
+        raise ValueError("y_true and y_pred mix labels that cannot be compared, such as 'a' and 1.") from None
     if not np.isfinite(sure).all():
         raise ValueError("confidence contains values that are not finite.")
     weight = checked_weights(sample_weight, sure[:, None])

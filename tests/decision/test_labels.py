@@ -45,6 +45,7 @@ def test_reject_label_is_of_ys_type(labels, expected):
         ),
         (np.array([-(2**63), 1]), None, "no label for a rejected point .*: set reject_label"),
         (np.array([0, 1]), 2**64, "not of the type of y"),
+        (np.array([0, 1]), np.inf, "not of the type of y"),
         (np.array([0, 1]), [2], "is not one label"),
         (np.array(["a", "b"]), ["c"], "is not one label"),
     ],

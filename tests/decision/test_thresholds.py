@@ -338,3 +338,17 @@ def test_of_equally_good_thresholds_rounding_chooses_none_but_the_highest(n, rat
     y = (np.arange(n) >= n - 2).astype(int)
     chosen = choose_threshold(y, values, "rate", rate=rate, n_bootstrap=0)
     assert (values >= chosen.threshold).sum() == expected
+
+
+@pytest.mark.parametrize("false_alarm", [1e4, 1e9, 1e12])
+def test_a_large_cost_elsewhere_does_not_hide_small_differences(false_alarm):
+    values = random.normal(size=2000)
+    y = (values + random.normal(size=2000) > 0).astype(int)
+    chosen = choose_threshold(y, values, "cost", fp=false_alarm, fn=1.0, n_bootstrap=0)
+    assert (y[values >= chosen.threshold] == 1).all()
+    assert (values >= chosen.threshold).sum() == (values > values[y == 0].max()).sum()
+
+
+def test_costs_that_overflow_are_refused():
+    with pytest.raises(ValueError, match="costs times the weights leave double precision"):
+        choose_threshold([0, 1, 1], [0.0, 1.0, 2.0], "cost", costs=[[0, 1e308], [-1e308, 0]], n_bootstrap=0)

@@ -155,3 +155,19 @@ def test_an_rbf_of_columns_far_from_zero_loses_no_digits(offset):
         next(iter(kernel.tiles(kernel.features(far), np.arange(60), np.arange(60))))[2],
     ):
         np.testing.assert_allclose(found, expected, atol=1e-14, rtol=0)
+
+
+def test_columns_far_from_zero_are_moved_despite_an_outlier_and_for_sparse_rows_too():
+    X = np.round(np.random.default_rng(0).normal(size=(60, 3)) * 2**20) / 2**20
+    kernel, far = Kernel("rbf", gamma=0.3), X + 2.0**30
+    far[7] = 0.0
+    expected = kernel(X, X)
+    expected[7] = expected[:, 7] = 0.0
+    expected[7, 7] = 1.0
+    for found in (kernel(far, far), kernel.gram(far), kernel(sparse.csr_array(far), far)):
+        np.testing.assert_allclose(found, expected, atol=1e-14, rtol=0)
+
+
+def test_an_rbf_of_huge_features_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"kernel rbf\(gamma=1\) returned NaN or infinity"):
+        Kernel("rbf", gamma=1.0).gram(np.array([[1e155, 1.0], [-2e155, 0.0]]))

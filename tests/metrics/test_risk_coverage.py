@@ -44,4 +44,7 @@ def test_strings_and_numbers_are_not_compared():
     for y, predicted in ((["0", "1"], [0, 1]), ([0, 1], ["0", "1"])):
         with pytest.raises(ValueError, match="Mix of label input types"):
             risk_coverage_curve(y, predicted, [0.5, 0.6])
+    mixed = np.array(["a", 1], object)
+    with pytest.raises(ValueError, match="mix labels that cannot be compared"):
+        risk_coverage_curve(mixed, mixed, [0.5, 0.6])
     assert risk_coverage_curve(np.array(["a", "b"], object), np.array(["a", "a"]), [0.5, 0.6]).area == 0.75

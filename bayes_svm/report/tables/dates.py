@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_svm.utils.types import Array
 
-__all__ = ["date_formats", "days"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["date_formats", "days", "days_of_times"]
 
 DAYS = (
     "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y",
@@ -56,6 +60,14 @@ def days(texts: Sequence[str], form: str) -> Array:
     """Days since 1970-01-01; NaN for a text that is no date in this format."""
     import pandas as pd
 
-    dates = pd.to_datetime(pd.Series(list(texts), dtype=object), format=form, errors="coerce", utc=True)
-    seconds = (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
-    return np.asarray(seconds, dtype=float) / DAY
+    return days_of_times(
+        pd.to_datetime(pd.Series(list(texts), dtype=object), format=form, errors="coerce", utc=True)
+    )
+
+
+def days_of_times(times: pd.Series) -> Array:
+    """Days since 1970-01-01 of times, also beyond those that nanoseconds count; NaN for a missing one."""
+    import pandas as pd
+
+    first = pd.Timestamp("1970-01-01", tz="UTC").as_unit("s")
+    return np.asarray((times - first).dt.total_seconds(), dtype=float) / DAY

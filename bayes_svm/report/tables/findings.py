@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from .names import counted, listed, short, typed
+from .names import counted, listed, said, short
 
 __all__ = ["Finding", "change_of", "done_of", "notes_of"]
 
-KEEP = "--keep {name} takes it in"
-DROP = "--drop {name} leaves it out"
+KEEP = "{keep} takes it in"
+DROP = "{drop} leaves it out"
 # What was done, and how to have it done differently.
 TOPICS = {
     # Columns left out.
@@ -20,7 +20,7 @@ TOPICS = {
     "row numbers": ("left out: consecutive whole numbers, which number the rows", KEEP),
     "daily dates": (
         "left out: consecutive dates, one for each row, which number the rows",
-        "--keep {name} takes it in as days since 1970-01-01",
+        "{keep} takes it in as days since 1970-01-01",
     ),
     "all texts": ("left out: a different text in every row, as names have it", KEEP),
     "identifier": ("left out: named like an identifier", KEEP),
@@ -36,7 +36,7 @@ TOPICS = {
     "groups rows": ("groups the rows (--groups)", ""),
     "weighs rows": ("weighs the rows (--weights)", ""),
     # Values.
-    "marker": ("{example} read as missing", "--keep {name} takes it as a value"),
+    "marker": ("{example} read as missing", "{keep} takes it as a value"),
     "comma": ("decimal commas, as in {example}, read as points", "--decimal . says otherwise"),
     "thousands": ("separators of thousands, as in {example}, left out", "--decimal says otherwise"),
     "limit": (
@@ -47,14 +47,14 @@ TOPICS = {
     "dates": ("dates such as {example} read as days since 1970-01-01", DROP),
     "spelling": (
         "{example} read as one value",
-        "write them differently in the file, or --keep {name}",
+        "write them differently in the file, or {keep}",
     ),
     "blanks": ("blanks around values removed, and runs of blanks and line ends within them read as one", ""),
     "stand-in": (
         "{example} kept as a class, although it often stands for a missing value",
         "remove these rows from the file if it does",
     ),
-    "none": ("{example} kept as a value", "--missing {typed} reads it as missing"),
+    "none": ("{example} kept as a value", "{missing} reads it as missing"),
     # Columns kept.
     "distinct": ("kept, although all its whole numbers are different", DROP),
     "tells class": ("kept, although each of its values is in one class only", DROP),
@@ -65,7 +65,7 @@ TOPICS = {
         "write the numbers alone in the file",
     ),
     "many texts": ("kept as text with more than 50 different values", DROP),
-    "repeats": ("its values repeat like those of a subject", "--groups {name} leaves each out whole"),
+    "repeats": ("its values repeat like those of a subject", "{groups} leaves each out whole"),
 }  # fmt: skip
 # Topics whose notes differ by example.
 BY_EXAMPLE = ("marker", "none", "spelling")
@@ -137,4 +137,8 @@ def notes_of(findings: Iterable[Finding], advised: Collection[str] = TOPICS) -> 
 
 
 def _filled(template: str, one: Finding) -> str:
-    return template.format(name=typed(one.column), typed=typed(one.example), example=short(one.example))
+    return template.format(
+        **{option: said(f"--{option}", one.column) for option in ("keep", "drop", "groups")},
+        missing=said("--missing", one.example),
+        example=short(one.example),
+    )

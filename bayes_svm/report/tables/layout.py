@@ -36,6 +36,8 @@ NAMES_OF_SEPARATORS = {"tab": "\t", "\\t": "\t", "space": r"\s+", "comma": ",", 
 SHOWN = {"\t": "tabs", r"\s+": "spaces"}
 # Spreadsheets may name the separator in a line before the header.
 NAMED = re.compile(r'"?sep=(.)"?\r?\n')
+# A line of blanks, up to its end.
+BLANK_LINE = re.compile(r"^[ \t]+(?=\r?$)", re.MULTILINE)
 # Number of lines, and of characters, that are looked at.
 SAMPLE, MOST = 50, 2**20
 
@@ -47,7 +49,7 @@ class Layout:
     Parameters
     ----------
     text : str
-        The text.
+        The text; blank lines are empty, and there are none before the header.
     sep : str
         Separator of the cells.
     quote : str
@@ -93,6 +95,7 @@ def layout_of(source: Source, wanted: Sequence[str], options: Options) -> Layout
         sep = NAMES_OF_SEPARATORS.get(sep, sep)
         if (len(sep) != 1 and sep != r"\s+") or sep.isalnum() or sep in "\"'\r\n\\.+-":
             raise InputError(f"--sep {options.sep!r} is no separator; give one mark, tab or space")
+    text = BLANK_LINE.sub("", text).lstrip("\r\n")
     if text.startswith("'"):
         likely = sep or _separator(text, "'", wanted, source.name)
         if likely != r"\s+" and all(

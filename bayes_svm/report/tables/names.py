@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.text import shortened
 
-__all__ = ["counted", "listed", "resolved", "short", "typed", "unknown_column"]
+__all__ = ["counted", "listed", "resolved", "said", "short", "unknown_column"]
 
 
 def short(name: object, limit: int = 60) -> str:
@@ -18,11 +18,13 @@ def short(name: object, limit: int = 60) -> str:
     return repr(shortened(str(name), limit))
 
 
-def typed(text: str) -> str:
-    """A name or value as it may be typed after an option; whole, for it would not be found otherwise."""
-    if re.fullmatch(r"[\w.-]+", text):
-        return text
-    return shlex.quote(text) if re.search(r'["$`\\!]', text) else f'"{text}"'
+def said(option: str, text: str) -> str:
+    """An option with a name or value as it may be typed; whole, for it would not be found otherwise."""
+    written = text
+    if not re.fullmatch(r"[\w.-]+", text):
+        written = shlex.quote(text) if re.search(r'["$`\\!]', text) else f'"{text}"'
+    # After a blank it might pass for an option.
+    return f"{option}={written}" if text.startswith("-") else f"{option} {written}"
 
 
 def listed(names: Sequence[object], limit: int = 5) -> str:

@@ -100,12 +100,16 @@ def _csv(
 
     how = {"sep": layout.sep, "quotechar": layout.quote, "keep_default_na": False}
     notes = list(layout.notes)
-    # Empty lines at both ends are no rows; those between count, as a spreadsheet counts them.
-    text = layout.text.strip("\r\n")
+    # Blank lines at the end are no rows; those between count, as a spreadsheet counts them.
+    text = layout.text.rstrip("\r\n")
     try:
         first = pd.read_csv(io.StringIO(text), header=None, nrows=1, dtype=str, **how).iloc[0]
         written = [str(cell) for cell in first]
         header = _unique(written, name)
+        # Labels, names and groups may be written like a missing value among numbers. Lines may end in one
+        # more separator than the header: that column has a number.
+        empty: dict[str | int, list[str]] = {len(header): [""]}
+        empty |= {one: [""] if one in as_text else ["", *options.missing] for one in header}
         with warnings.catch_warnings():
             # Without index_col=False, rows longer than the header would silently shift the columns.
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -115,8 +119,7 @@ def _csv(
                 names=header,
                 index_col=False,
                 skip_blank_lines=False,
-                # Labels, names and groups may be written like a missing value among numbers.
-                na_values={one: [""] if one in as_text else ["", *options.missing] for one in header},
+                na_values=empty,
                 dtype={column: str for column in as_text if column in set(header)},
                 decimal=options.decimal or ".",
                 # A column is of one type, however long it is.
@@ -157,6 +160,8 @@ def _parquet(source: Source) -> pd.DataFrame:
     try:
         about = parquet.read_metadata(io.BytesIO(source.raw))
         _check_size(about.num_rows * about.num_columns * CELL, source.name)
+        # pyarrow has no words for two columns of one name.
+        _unique(about.schema.to_arrow_schema().names, source.name)
         # Whole numbers stay whole beside missing ones.
         frame = parquet.read_table(io.BytesIO(source.raw)).to_pandas(integer_object_nulls=True)
     except InputError:

@@ -140,7 +140,7 @@ def decimal_of(source: Source, file: Parsed, options: Options, usual: str | None
     Returns
     -------
     {".", ","} or None
-        The mark; None if it is not clear, or if columns differ.
+        The mark; ``usual`` if it is not clear, and None if columns differ.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def decimal_of(source: Source, file: Parsed, options: Options, usual: str | None
                 )
     if unclear:
         marks.add(".")
-    return marks.pop() if len(marks) == 1 else None
+    return marks.pop() if len(marks) == 1 else None if marks else usual
 
 
 def _marks(file: Parsed) -> tuple[set[str], list[str]]:
@@ -276,7 +276,7 @@ def _columns(
             change=change_of(found[name]),
             date=read[name].date if name in read else "",
             missing=(*options.missing, *(one.example for one in found[name] if one.topic == "marker")),
-            per_cent=any(one.topic == "per cent" for one in found[name]),
+            per_cent=None if name in roles.kept else any(one.topic == "per cent" for one in found[name]),
         )
         for name in frame.columns
         if name != roles.target
@@ -344,8 +344,8 @@ def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:
     if options.groups is None:
         return None
     groups = verbatim(frame[options.groups])
-    marks = set() if options.groups in options.keep else MARKERS
-    absent = [text for text in groups.tolist() if text == "" or text.lower() in marks]
+    marks = set() if options.groups in options.keep else MARKERS | set(options.missing)
+    absent = [text for text in groups.tolist() if text == "" or text in marks or text.lower() in marks]
     if absent:
         written = sorted(set(absent) - {""})
         how = f" (written as {listed(written)}; --keep takes these as groups)" if written else ""

@@ -31,8 +31,8 @@ class Column:
         Format of its dates, which are read as days; the empty string if it has none.
     missing : tuple of str
         Texts and numbers that were read as missing in it.
-    per_cent : bool
-        Whether its numbers have per cent signs.
+    per_cent : bool or None
+        Whether its numbers have per cent signs; None if it is taken as it is.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Column:
     change: str = ""
     date: str = ""
     missing: tuple[str, ...] = ()
-    per_cent: bool = False
+    per_cent: bool | None = False
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import numpy as np
 
 from bayes_svm.report.errors import InputError
 
-from .dates import DAY, date_formats, days
+from .dates import date_formats, days, days_of_times
 from .findings import Finding
-from .names import listed, short, typed
+from .names import listed, said, short
 from .numerals import Numerals, numerals_of, possible_decimals
 
 if TYPE_CHECKING:
@@ -163,7 +163,8 @@ def numerals_in(texts: list[str | None], found: Numerals, name: str) -> list[Fin
 
 def unsigned(found: Numerals) -> list[str]:
     """Numbers without a per cent sign; 0 is 0 with and without."""
-    return [text for text, value in found.values.items() if value != 0.0 and text not in set(found.per_cent)]
+    signed = set(found.per_cent)
+    return [text for text, value in found.values.items() if value != 0.0 and text not in signed]
 
 
 def _unread(texts: list[str | None], read: Collection[str]) -> list[str]:
@@ -174,7 +175,8 @@ def _of_numbers(texts: list[str | None], found: Numerals, name: str, kept: bool)
     if found.per_cent and not kept and (without := unsigned(found)):
         raise InputError(
             f"column {short(name)} has numbers with a per cent sign, such as {short(found.per_cent[0])}, and "
-            f"without, such as {short(without[0])}: write them alike in the file"
+            f"without, such as {short(without[0])}: write them alike in the file, or take them as they are "
+            f"with {said('--keep', name)}"
         )
     values = np.array([np.nan if text is None else found.values.get(text, np.nan) for text in texts])
     findings = markers_in(texts, _unread(texts, found.values), name) + numerals_in(texts, found, name)
@@ -195,12 +197,11 @@ def _of_times(column: pd.Series) -> Values:
     """Days of a column that is one of dates already."""
     import pandas as pd
 
-    times = pd.to_datetime(column, utc=True)
-    seconds = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy(dtype=float)
+    values = days_of_times(pd.to_datetime(column, utc=True))
     example = str(column.dropna().iloc[0]) if column.notna().any() else ""
-    whole = bool((seconds[~np.isnan(seconds)] % DAY == 0).all())
+    whole = bool((values[~np.isnan(values)] % 1.0 == 0.0).all())
     form = "%Y-%m-%d" if whole else "%Y-%m-%d %H:%M:%S"
-    return Values(seconds / DAY, "number", [Finding(str(column.name), "dates", 0, example)], form)
+    return Values(values, "number", [Finding(str(column.name), "dates", 0, example)], form)
 
 
 def _of_texts(texts: list[str | None], absent: set[str], name: str, kept: bool) -> Values:
@@ -289,7 +290,7 @@ def _check_strays(texts: list[str], name: str) -> None:
             )
         raise InputError(
             f"column {short(name)} has numbers, and texts among them: {listed(strays)}; read them as missing "
-            f"with --missing {typed(strays[0])}, or leave the column out with --drop {typed(name)}"
+            f"with {said('--missing', strays[0])}, or leave the column out with {said('--drop', name)}"
         )
 
 
@@ -302,6 +303,6 @@ def _check_stray_dates(texts: list[str], name: str) -> None:
         if len(texts) - len(strays) >= N_NUMBERS and len(strays) <= (1.0 - SHARE) * len(texts):
             raise InputError(
                 f"column {short(name)} has dates, and texts among them: {listed(strays)}; correct them, read "
-                f"them as missing with --missing {typed(strays[0])}, or leave the column out with --drop "
-                f"{typed(name)}"
+                f"them as missing with {said('--missing', strays[0])}, take all as texts with "
+                f"{said('--keep', name)}, or leave the column out with {said('--drop', name)}"
             )

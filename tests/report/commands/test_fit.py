@@ -102,3 +102,13 @@ def test_the_report_names_the_rows_of_the_file(here, capsys):
     (here / "data.csv").write_text("a,y\n,\n\n" + "\n".join(lines) + "\n")
     assert main(["report", "data.csv", "--target", "y", "--quick"]) == 0
     assert "most surprising rows: 33," in capsys.readouterr().out
+
+
+def test_a_model_with_per_cent_signs_as_they_are_predicts_its_own_table(here, capsys):
+    rows = "".join(f"{3.5 + k % 9}{'' if k == 5 else '%'},{'pq'[k % 2]}\n" for k in range(40))
+    (here / "data.csv").write_text("a,y\n" + rows)
+    options = ["--target", "y", "--quick", "--save", "m.skops"]
+    assert main(["fit", "data.csv", *options]) == 2
+    assert "or take them as they are with --keep a" in capsys.readouterr().err
+    assert main(["fit", "data.csv", *options, "--keep", "a"]) == 0
+    assert main(["predict", "data.csv", "--model", "m.skops"]) == 0

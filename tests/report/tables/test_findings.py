@@ -11,7 +11,7 @@ from bayes_svm.report.tables.findings import TOPICS, Finding, change_of, done_of
 def test_every_topic_has_sentences_of_the_name_and_the_example(topic):
     for template in TOPICS[topic]:
         fields = {name for _, name, _, _ in string.Formatter().parse(template) if name}
-        assert fields <= {"name", "example", "typed"}
+        assert fields <= {"keep", "drop", "groups", "missing", "example"}
     (note,) = notes_of([Finding("size", topic, 2, "7")])
     assert note.startswith("'size' (2): ")
     assert note.endswith(".")

@@ -1,9 +1,11 @@
 """Names of columns, as messages show them and as options give them."""
 
+import shlex
+
 import pytest
 
 from bayes_svm.report.errors import InputError
-from bayes_svm.report.tables.names import counted, listed, resolved, short, unknown_column
+from bayes_svm.report.tables.names import counted, listed, resolved, said, short, unknown_column
 
 
 def test_names_in_messages():
@@ -29,3 +31,21 @@ def test_unknown_columns():
         unknown_column("sise", ["who", "size"], "--id", "t.csv")
     )
     assert "say --sep" in str(unknown_column("y", ["x y"], "--target", "t.csv"))
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        ("age", "--keep age"),
+        ("my dose", '--keep "my dose"'),
+        ("---", "--keep=---"),
+        ("--quick", "--keep=--quick"),
+        ('a"b', "--keep 'a\"b'"),
+        ("$HOME", "--keep '$HOME'"),
+        ("x" * 80, "--keep " + "x" * 80),
+    ],
+)
+def test_an_option_is_said_as_it_can_be_typed(text, typed):
+    assert said("--keep", text) == typed
+    (word,) = shlex.split(typed)[-1:]
+    assert word.removeprefix("--keep=") == text

@@ -217,3 +217,12 @@ def test_per_cent_signs_are_as_in_the_training_table(write, per_cent, cells, wha
         )
     seen = (Seen("ef", "number", "", 0.0, 90.0, per_cent=True),)
     assert read_new_rows(write("ef\n45 %\n0\n"), seen, (), Options()).frame["ef"].tolist() == [45.0, 0.0]
+
+
+def test_a_comma_that_could_be_either_mark_is_that_of_the_training_table(write):
+    columns = (Seen("leuko", "number", "", 0.0, 9000.0),)
+    text = "leuko;b\n1,234;5\n"
+    assert read_new_rows(write(text), columns, (), Options(), decimal=",").frame["leuko"].tolist() == [1.234]
+    assert read_new_rows(write(text), columns, (), Options(), decimal=".").frame["leuko"].tolist() == [1234.0]
+    with pytest.raises(InputError, match="say what the comma means"):
+        read_new_rows(write(text), columns, (), Options())

@@ -3,6 +3,7 @@
 import importlib
 import sys
 import zipfile
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -203,8 +204,61 @@ def test_blanks_within_names_are_single(write, tmp_path):
     assert list(read_table(as_workbook(tmp_path, rows), "y").frame) == ["crp (mg/l)"]
 
 
-def test_what_the_user_calls_missing_is_no_missing_name_or_group(write):
+def test_what_the_user_calls_missing_is_a_name_and_no_group(write):
     text = "who,pat,b,y\n1,1,5,p\n2,1,7,q\n3,2,1,p\n4,2,8,q\n5,3,4,p\n6,3,3,q\n"
-    table = read_table(write(text), "y", Options(id="who", groups="pat", missing=("1",), impute=True))
+    options = Options(id="who", groups="pat", missing=("1",), impute=True)
+    with pytest.raises(InputError, match=r"'pat' is missing in 2 of 6 rows \(written as '1'; --keep takes"):
+        read_table(write(text), "y", options)
+    table = read_table(write(text), "y", replace(options, keep=("pat",)))
     assert table.identifiers.tolist() == ["1", "2", "3", "4", "5", "6"]
+    assert table.groups.tolist() == ["1", "1", "2", "2", "3", "3"]
     assert table.frame["b"].isna().tolist() == [False, False, True, False, False, False]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "  \t", "\r"])
+def test_blank_lines_are_rows_without_a_value_wherever_they_are(write, blank):
+    rows = ["1,p", "4,q", blank, "2,p", "7,q"]
+    table = read_table(write("\n".join([blank, blank, "b,y", *rows, blank]) + "\n"), "y")
+    assert table.frame["b"].tolist() == [1.0, 4.0, 2.0, 7.0]
+    assert table.rows.tolist() == [1, 2, 4, 5]
+    spaced = "\n".join([blank, "b y", "1 p", "4 q", "2 p", "7 q", blank])
+    assert read_table(write(spaced), "y", Options(sep="space")).rows.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("sep", [",", "\t", ";"])
+def test_lines_may_end_in_a_separator_that_the_header_lacks(write, sep):
+    lines = ["b,c,y", "1,u,p,", "4,v,q,", "2,u,p,", "7,v,q,"]
+    table = read_table(write("\n".join(lines).replace(",", sep)), "y")
+    assert table.frame["b"].tolist() == [1.0, 4.0, 2.0, 7.0]
+    lines[2] = "4,v,q,9"
+    with pytest.raises(InputError, match="rows with more cells than its header"):
+        read_table(write("\n".join(lines).replace(",", sep)), "y")
+
+
+def test_dates_without_end_are_dates(tmp_path, write):
+    ends = [datetime(9999, 12, 31), datetime(2021, 3, 1), datetime(2022, 5, 1), datetime(2021, 9, 1)] * 2
+    rows = [["end", "b", "y"], *([end, k, "pq"[k % 2]] for k, end in enumerate(ends))]
+    for table in (
+        read_table(as_workbook(tmp_path, rows), "y", Options(keep=("end", "b"))),
+        read_table(
+            write(
+                "\n".join([f"{end:%Y-%m-%d},{k},{label}" for end, k, label in rows[1:]]).join(
+                    ["end,b,y\n", ""]
+                )
+            ),
+            "y",
+            Options(keep=("end", "b")),
+        ),
+    ):
+        # An older pandas counts nanoseconds only, and reads such a column as texts.
+        first = table.frame["end"].iloc[0]
+        assert first == 2932896.0 or isinstance(first, str)
+
+
+def test_two_columns_of_one_name_are_refused_in_parquet_too(tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow cannot be imported", exc_type=ImportError)
+    pyarrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+    table = pyarrow.Table.from_arrays([pyarrow.array([1, 2])] * 2, names=["a", "a"])
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(InputError, match="has more than one column named 'a'"):
+        read_table(tmp_path / "rows.parquet", "y")
