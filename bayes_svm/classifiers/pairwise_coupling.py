@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import assert_all_finite, gen_batches, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
@@ -79,8 +79,8 @@ class PairwiseCouplingClassifier(LinkedToItsPage, ClassifierMixin, MetaEstimator
         Costs of the classes, from the ``class_weight_`` of the pairs' classifiers; 1 if they have none.
     left_out_proba_ : array of shape (n_samples, n_classes)
         Left-out probabilities, if the fitted estimators have ``left_out_proba_``. The classifiers of pairs
-        with the row's class leave the row out; those of the other pairs never saw it. NaN for a row that one
-        of them does not leave out: see ``leave_out_size`` of :class:`BayesSVC`.
+        with the row's class leave the row out, whatever the ``leave_out_size`` of a :class:`BayesSVC`; those
+        of the other pairs never saw it. NaN for a row that one of them does not leave out.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : array of shape (`n_features_in_`,)
@@ -290,7 +290,10 @@ class PairwiseCouplingClassifier(LinkedToItsPage, ClassifierMixin, MetaEstimator
         return dict(process_routing(self, "fit", **given).estimator.fit)
 
     def _fit_pairs(self, X: Any, y: NDArray[Any], rows: list[Indices], params: dict[str, Any]) -> None:
-        estimator = self._pair_estimator()
+        estimator = clone(self._pair_estimator())
+        # Few rows would be in the samples of all pairs of their class.
+        if sizes := [name for name in estimator.get_params() if name.split("__")[-1] == "leave_out_size"]:
+            estimator.set_params(**dict.fromkeys(sizes))
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
         )

@@ -312,3 +312,14 @@ def test_memory_is_counted_first(monkeypatch):
     monkeypatch.setattr("bayes_svm.utils.memory.available_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match="3 classes for 60 points"):
         model.predict_proba(X)
+
+
+@pytest.mark.parametrize("within", [lambda svc: svc, lambda svc: make_pipeline(StandardScaler(), svc)])
+def test_all_rows_of_a_pair_leave_whatever_the_size_of_a_sample(within):
+    random = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), 520)
+    X = 4.0 * random.normal(size=(4, 3))[y] + random.normal(size=(len(y), 3))
+    model = PairwiseCouplingClassifier(within(BayesSVC(leave_out_size=1, kernel="linear"))).fit(X, y)
+    assert np.isfinite(model.left_out_proba_).all()
+    # The estimator that was given stays as it is.
+    assert 1 in [size for name, size in model.get_params().items() if name.endswith("leave_out_size")]
