@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import assert_all_finite, gen_batches, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
@@ -25,6 +25,7 @@ from bayes_svm.utils.metaestimators import (
     decided,
     fit_parameters,
     fitted_on_rows,
+    leaving_all_out,
     left_out_proba,
 )
 from bayes_svm.utils.scikit_learn import (
@@ -290,10 +291,8 @@ class PairwiseCouplingClassifier(LinkedToItsPage, ClassifierMixin, MetaEstimator
         return dict(process_routing(self, "fit", **given).estimator.fit)
 
     def _fit_pairs(self, X: Any, y: NDArray[Any], rows: list[Indices], params: dict[str, Any]) -> None:
-        estimator = clone(self._pair_estimator())
         # Few rows would be in the samples of all pairs of their class.
-        if sizes := [name for name in estimator.get_params() if name.split("__")[-1] == "leave_out_size"]:
-            estimator.set_params(**dict.fromkeys(sizes))
+        estimator = leaving_all_out(self._pair_estimator())
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
         )

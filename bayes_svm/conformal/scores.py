@@ -52,8 +52,6 @@ class Comparison:
         Number of rows compared with.
     values : array of shape (n_new, n_classes)
         Decision value for each class of the machine without the new point.
-    unstable : array of bool of shape (n_new, n_classes)
-        Whether an intercept was not unique: the middle of its interval was taken.
     inexact : array of bool of shape (n_new, n_classes)
         Whether a value is not exact.
     """
@@ -62,7 +60,6 @@ class Comparison:
     equal: Array
     size: Array
     values: Array
-    unstable: Mask
     inexact: Mask
 
 
@@ -81,6 +78,7 @@ class Scores(ABC):
 
     def __init__(self, machine: Machine, solutions: list[DualSolution], class_conditional: bool) -> None:
         self.machine, self.solutions, self.class_conditional = machine, solutions, class_conditional
+        self.exact = all(one.exact for one in solutions)
         self.n_classes = len(machine.classes)
         # Largest sum of absolute summands of a decision value, which the rounding errors are a share of.
         self._summands = [one.problem.gram.largest_sum(one.beta) for one in solutions]
@@ -114,7 +112,6 @@ class Scores(ABC):
             equal=np.zeros((len(diagonal), self.n_classes)),
             size=np.bincount(self.machine.y, minlength=self.n_classes).astype(float),
             values=np.column_stack([-values[0], values[0]] if len(values) == 1 else values),
-            unstable=np.zeros((len(diagonal), self.n_classes), dtype=bool),
             inexact=np.zeros((len(diagonal), self.n_classes), dtype=bool),
         )
         if not self.class_conditional:
@@ -138,8 +135,6 @@ class Bags(NamedTuple):
         Those of the new points.
     near : array of shape (n_new,)
         Values that differ by at most this are equal.
-    unstable : array of bool of shape (n_new,)
-        Whether an intercept was not unique, or a value is not exact.
     inexact : array of bool of shape (n_new,)
         Whether a value is not exact.
     """
@@ -147,7 +142,6 @@ class Bags(NamedTuple):
     values: Array
     own: Array
     near: Array
-    unstable: Mask
     inexact: Mask
 
 
@@ -197,7 +191,6 @@ class AddedScores(Scores):
                 second = self._second(cross, (0, sign, parts.point[among]), (0, sign))
                 scores, own = -label * bags.values[:, among], -sign * bags.own[:, None]
                 _add(found, c, scores, own, bags.near, parts.copies[among], second)
-                found.unstable[:, c] |= bags.unstable
                 found.inexact[:, c] |= bags.inexact
             return
         # The score of a row is that of its own class's machine, which sees the new point as one of the class,
@@ -219,7 +212,6 @@ class AddedScores(Scores):
                 second = self._second(cross, (k, sign, parts.point[members]), (c, 1.0))
                 near, scores = np.maximum(bags.near, new.near), -bags.values[:, members]
                 _add(found, c, scores, -new.own[:, None], near, parts.copies[members], second)
-                found.unstable[:, c] |= bags.unstable
                 found.inexact[:, c] |= bags.inexact | new.inexact
 
     def _second(self, cross: list[Array], rows: tuple[int, float, Indices], new: tuple[int, float]) -> Second:
@@ -263,9 +255,8 @@ class AddedScores(Scores):
         extremes = values.max(axis=1, initial=1.0), -values.min(axis=1, initial=-1.0), np.abs(own)
         largest = np.maximum.reduce(extremes)
         statuses = np.column_stack([added.status, statuses])
-        unstable, inexact = ((statuses == one).any(axis=1) for one in ("unstable", "inexact"))
         near = np.maximum(TIE * largest, ROUNDED * summands)
-        return Bags(values, own, near, unstable | inexact, inexact)
+        return Bags(values, own, near, (statuses == "inexact").any(axis=1))
 
     @abstractmethod
     def _values_of(self, k: int, new: NewPoints, added: Machines) -> tuple[Array, Array, NDArray[np.str_]]:
@@ -359,6 +350,8 @@ class KeptScores(Scores):
     ) -> None:
         super().__init__(machine, solutions, class_conditional)
         self._left = [left_out_machines(one, leaving, Wanted(n_jobs=n_jobs)) for one in solutions]
+        sections = [section for left in self._left for section in left.sections]
+        self.exact &= not any((section.status == "inexact").any() for section in sections)
         self._y, self._times = machine.y[leaving.part_row], leaving.copies
         own = [left.values for left in self._left]
         signed = np.vstack([-own[0], own[0]] if len(own) == 1 else own)
@@ -372,7 +365,6 @@ class KeptScores(Scores):
 
     def _count(self, cross: list[Array], diagonal: Array, found: Comparison) -> None:
         at = [left.values_at(part)[left.case].T for left, part in zip(self._left, cross, strict=True)]
-        unstable = [bool(left.unstable.any()) for left in self._left]
         for c in range(self.n_classes):
             sign, k = (2.0 * c - 1.0, 0) if self.n_classes == 2 else (1.0, c)
             among = np.flatnonzero((self._y == c) | (not self.class_conditional))
@@ -381,7 +373,6 @@ class KeptScores(Scores):
             largest = np.maximum(np.abs(own).max(axis=1, initial=1.0), np.abs(self._scores).max())
             near = np.maximum(TIE * largest, ROUNDED * summands)
             _add(found, c, self._scores[among], -sign * own, near, self._times[among], second)
-            found.unstable[:, c] |= unstable[k]
 
     def _second(self, cross: Array, k: int, sign: float, among: Indices) -> Second:
         """Votes where scores are equal, on the rows and on new points of a label in problem k."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
 
@@ -220,7 +221,7 @@ class ConformalSVC(ConformalPredictions):
         UserWarning
             If something was chosen from the training rows, so that the promise is approximate.
         ConvergenceWarning
-            If the solution is not exact.
+            If the solution, or a machine without some of the rows, is not exact.
         """
         check_instance(self.estimator)
         labels = checked_labels(y)
@@ -249,6 +250,13 @@ class ConformalSVC(ConformalPredictions):
         reasons = [f"{' and '.join(broken)} saw the training rows only"] if broken else []
         if not all(solution.exact for solution in self._solutions):
             reasons.append("the solution is not exact")
+        elif not self._scores.exact:
+            reasons.append("a machine without some of the rows is not exact")
+            warn(
+                "The guarantee is approximate, because a machine without some of the rows is not exact: "
+                "scale X, for example with StandardScaler, or lower C.",
+                ConvergenceWarning,
+            )
         self.guarantee_ = promise(self.score_, self.class_conditional_, self._smoothed, reasons)
         return self
 

@@ -10,7 +10,7 @@ from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.leave_one_out.methods import Finder, Wanted, removals_of, sections
 from bayes_svm.leave_one_out.outcomes import Outcomes
-from bayes_svm.utils.types import Array, Indices, Mask
+from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["LeftOutMachines", "left_out_machines"]
 
@@ -25,15 +25,12 @@ class LeftOutMachines:
         Left-out decision value of each part of what leaves.
     case : array of shape (n_parts,)
         The case of each part.
-    unstable : array of bool of shape (n_parts,)
-        Whether the intercept without the part's case is not unique, or the machine not exact.
     sections : list of Outcomes
         The cases, some at a time, with their machines.
     """
 
     values: Array
     case: Indices
-    unstable: Mask
     sections: list[Outcomes]
 
     def values_at(self, cross: Array) -> Array:
@@ -68,5 +65,4 @@ def left_out_machines(solution: DualSolution, leaving: Leaving, wanted: Wanted) 
     finder, unknown = Finder(solution, wanted, remainders=True), np.zeros(removals.n_cases, dtype=bool)
     found = [finder.outcomes(removals.take(np.arange(first, last))) for first, last in sections(unknown)]
     values = np.concatenate([section.values for section in found])
-    status = np.concatenate([section.status for section in found])
-    return LeftOutMachines(values[member], case, np.isin(status, ("unstable", "inexact"))[case], found)
+    return LeftOutMachines(values[member], case, found)

@@ -8,24 +8,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm.kernels.functions import KERNEL_NAMES
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult
-from bayes_svm.multivariate.dask_arrays import check_dask, is_dask_array
+from bayes_svm.multivariate.inputs import checked_points, checked_training
 from bayes_svm.multivariate.losses import LOSS_NAMES
-from bayes_svm.multivariate.products import refuse_huge
 from bayes_svm.multivariate.tasks import task_of
 from bayes_svm.multivariate.training import Machines, Memory, left_out_values, train
 from bayes_svm.probability.calibration import fit_sigmoid
 from bayes_svm.probability.link import Link
 from bayes_svm.probability.several import class_log_odds, log_probabilities
-from bayes_svm.utils.checks import checked_square, checked_weights
+from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.progress import shown
 from bayes_svm.utils.scikit_learn import Interval, LinkedToItsPage, StrOptions, fit_context
 from bayes_svm.utils.threads import one_blas_thread
@@ -231,7 +228,7 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         # Not every fit sets these, and one of the last fit would not fit the others.
         for name in ("coef_", "dual_coef_", "feature_names_in_", "_links"):
             self.__dict__.pop(name, None)
-        X, y = self._checked_fit(X, y)
+        X, y = checked_training(self, X, y)
         weight = checked_weights(sample_weight, np.empty((X.shape[0], 0)))
         task = task_of(y, weight)
         if self.warm_start and not hasattr(self, "_memory"):
@@ -254,29 +251,6 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         self.classes_ = task.classes
         return self
 
-    def _checked_fit(self, X: Any, y: Any) -> tuple[Any, Any]:
-        y = y.toarray() if issparse(y) else y
-        if is_dask_array(X):
-            self._refuse_dask_kernel()
-            check_dask(X)
-            self.n_features_in_ = int(X.shape[1])
-            return X, np.asarray(y)
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, accept_sparse=self._accepted_sparse(), multi_output=True,
-            accept_large_sparse=True,
-        )  # fmt: skip
-        if Kernel(self.kernel).precomputed:
-            checked_square(X, X.shape[1])
-        refuse_huge(X)
-        return X, y
-
-    def _refuse_dask_kernel(self) -> None:
-        if not Kernel(self.kernel).is_linear:
-            raise ValueError("A dask array needs kernel='linear': other kernels need all pairs of rows.")
-
-    def _accepted_sparse(self) -> Any:
-        return False if Kernel(self.kernel).precomputed else ["csr", "csc"]
-
     def _store(self, machines: Machines, results: list[CuttingPlaneResult]) -> None:
         self._kernel, self._rows, self.intercept_ = machines.kernel, machines.rows, machines.intercept
         if machines.kernel.is_linear:
@@ -294,21 +268,6 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         weights = self.coef_ if self._kernel.is_linear else self.dual_coef_
         return Machines(self._kernel, self._rows, weights, self.intercept_).values(X)
 
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        if is_dask_array(X):
-            self._refuse_dask_kernel()
-            if X.shape[1] != self.n_features_in_:
-                raise ValueError(
-                    f"X has {X.shape[1]} features, but MultivariateSVC is expecting "
-                    f"{self.n_features_in_} features as input."
-                )
-            return X
-        return validate_data(
-            self, X, dtype=np.float64, accept_sparse=self._accepted_sparse(), accept_large_sparse=True,
-            reset=False,
-        )  # fmt: skip
-
     def decision_function(self, X: Any) -> Array:
         """Decision values ``w'x + b``.
 
@@ -322,7 +281,7 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         array of shape (n_samples,) or (n_samples, n_problems)
             One decision value for two classes, otherwise one for each class or label.
         """
-        values = self._values(self._checked(X))
+        values = self._values(checked_points(self, X))
         return values[:, 0] if self._binary else values
 
     @property
@@ -345,7 +304,7 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         array of shape (n_samples,) or (n_samples, n_labels)
             Class labels, or 0 and 1 for each of several labels.
         """
-        values = self._values(self._checked(X))
+        values = self._values(checked_points(self, X))
         if self._multilabel:
             return (values > 0).astype(int)
         numbers = (values[:, 0] > 0).astype(int) if self._binary else values.argmax(axis=1)
@@ -376,7 +335,7 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         ValueError
             If there are more than two classes, or k is not from 1 to the number of rows of X.
         """
-        values = self._values(self._checked(X))
+        values = self._values(checked_points(self, X))
         if not (self._multilabel or self._binary):
             raise ValueError("predict_ranked needs two classes or several labels, not more than two classes.")
         given = self.k if k is None else k
@@ -414,7 +373,7 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         array of shape (n_samples, n_classes) or (n_samples, n_labels)
             Probability of each class, or of each of several labels.
         """
-        values = self._values(self._checked(X))
+        values = self._values(checked_points(self, X))
         if self._multilabel:
             return np.asarray(expit(class_log_odds(self._links, values, None)))
         values = values[:, 0] if self._binary else values

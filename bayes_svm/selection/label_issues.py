@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.selection.search import BayesSVCSearch
-from bayes_svm.utils.metaestimators import check_instance, warn_of_steps
+from bayes_svm.utils.metaestimators import check_instance, leaving_all_out, warn_of_steps
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["find_label_issues", "label_quality_scores"]
@@ -142,28 +141,21 @@ def _check_score(name: str, parameter: str) -> None:
 def _judged(estimator: Any, X: Any, y: ArrayLike) -> tuple[Array, Indices]:
     """Left-out probabilities of all rows, and the class number of each row's label."""
     check_instance(estimator)
-    model = clone(estimator).set_params(**{_size_parameter(estimator): None})
+    if not isinstance(_last(estimator), BayesSVC | BayesSVCSearch):
+        raise TypeError(
+            f"{type(estimator).__name__} has no left-out probabilities: give a BayesSVC, a BayesSVCSearch, "
+            "or a Pipeline that ends in one."
+        )
+    model = leaving_all_out(estimator)
     warn_of_steps(model, "their left-out probabilities")
-    model.fit(X, y)
-    last = model[-1] if isinstance(model, Pipeline) else model
+    last = _last(model.fit(X, y))
     # What a search tells of itself allows for the choice, by models of fewer rows: honest, and less sharp.
     proba = np.exp(last._left_out_logs()) if isinstance(last, BayesSVCSearch) else last.left_out_proba_
     return proba, np.searchsorted(model.classes_, np.asarray(y).ravel())
 
 
-def _size_parameter(estimator: Any) -> str:
-    """Name of the parameter ``leave_out_size`` of the BayesSVC that an estimator is, or has inside."""
-    if isinstance(estimator, BayesSVC):
-        return "leave_out_size"
-    if isinstance(estimator, BayesSVCSearch):
-        return f"estimator__{_size_parameter(estimator.estimator)}"
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        return f"{name}__{_size_parameter(last)}"
-    raise TypeError(
-        f"{type(estimator).__name__} has no left-out probabilities: give a BayesSVC, a BayesSVCSearch, or a "
-        "Pipeline that ends in one."
-    )
+def _last(estimator: Any) -> Any:
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def _confidently_other(proba: Array, given: Indices) -> Mask:

@@ -22,6 +22,7 @@ __all__ = [
     "decided",
     "fit_parameters",
     "fitted_on_rows",
+    "leaving_all_out",
     "left_out_predictions",
     "left_out_proba",
     "rows_for",
@@ -119,6 +120,13 @@ def split_pipeline(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, Any]
         return last, before.transform(X), before
     before = clone(before)
     return last, before.fit_transform(X, y), before
+
+
+def leaving_all_out(estimator: Any) -> Any:
+    """A clone in which every BayesSVC leaves out all rows, whatever its ``leave_out_size``."""
+    model = clone(estimator)
+    sizes = [name for name in model.get_params() if name.split("__")[-1] == "leave_out_size"]
+    return model.set_params(**dict.fromkeys(sizes)) if sizes else model
 
 
 def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from _data import awkward, flipped, noisy, three_classes
 from bayes_svm import BayesSVC, ConformalSVC
+from bayes_svm.conformal import scores
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.leave_one_out.cases import strata
 from oracles.conformal import full_p_values, kept_p_values
@@ -339,3 +340,20 @@ def test_score_is_a_method_and_a_parameter():
     assert "score='cv+'" in repr(model)
     with pytest.raises(ValueError, match="The 'score' parameter of ConformalSVC must be"):
         model.set_params(score="median").fit(X, y)
+
+
+@pytest.mark.parametrize("score", ["jackknife+", "cv+"])
+def test_a_machine_without_some_rows_that_is_not_exact_is_told_and_breaks_the_guarantee(score, monkeypatch):
+    X, y = noisy(n=40)
+    machines = scores.left_out_machines
+
+    def with_one_inexact(*args):
+        found = machines(*args)
+        found.sections[0].status[0] = "inexact"
+        return found
+
+    assert "approximately" not in ConformalSVC(SVC(gamma=0.5), score).fit(X, y).guarantee_
+    monkeypatch.setattr(scores, "left_out_machines", with_one_inexact)
+    with pytest.warns(ConvergenceWarning, match="a machine without some of the rows is not exact: scale X"):
+        model = ConformalSVC(SVC(gamma=0.5), score).fit(X, y)
+    assert model.guarantee_.endswith("because a machine without some of the rows is not exact.")
