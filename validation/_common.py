@@ -161,6 +161,21 @@ def commit() -> str:
     return f" at commit {name}{', with uncommitted changes' if changes else ''}"
 
 
+def full_name(revision: str) -> str:
+    """The commit that a revision of this repository names, in 40 digits; a ValueError if there is none."""
+    root = Path(__file__).parents[1]
+    call = ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
+    done = subprocess.run(call, cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ValueError(f"no such commit: {revision}")
+    return done.stdout.strip()
+
+
+def at_commit(name: str) -> str:
+    """What pip takes to install a commit of this repository."""
+    return f"git+{Path(__file__).parents[1].resolve().as_uri()}@{name}"
+
+
 def environment() -> str:
     """Commit, versions, cores and thread counts, as a Markdown list."""
     names = ("numpy", "scipy", "scikit-learn")

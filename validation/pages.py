@@ -55,8 +55,6 @@ class Page:
         What has to be installed besides.
     full : bool
         Whether it takes so long that only ``--full`` prints it.
-    by_hand : str
-        Why it is not printed by a command of its own, or nothing.
     """
 
     name: str
@@ -64,7 +62,6 @@ class Page:
     measures: tuple[str, ...]
     needs: tuple[str, ...] = ()
     full: bool = False
-    by_hand: str = ""
 
     @property
     def text(self) -> str:
@@ -97,7 +94,7 @@ class Page:
         found = COMMIT.search(self.text)
         if found is None:
             return "does not say which commit printed it"
-        if self.command and f"\n    {self.printed_by}\n" not in self.text:
+        if f"\n    {self.printed_by}\n" not in self.text:
             return f"not printed by {self.printed_by}"
         if found[2]:
             return "printed with uncommitted changes"
@@ -141,13 +138,12 @@ def read_manifest() -> list[Page]:
 
     pages = []
     for name, entry in manifest["pages"].items():
-        command = entry.get("command", "")
-        own = scripts(command.split()[0]) if command else set()
+        own = scripts(entry["command"].split()[0])
         measured = {path for group in entry["measures"] for path in paths(group)}
         pages.append(
             Page(
-                name, command, tuple(sorted(measured | own)), tuple(entry.get("needs", ())),
-                entry.get("full", False), entry.get("by_hand", ""),
+                name, entry["command"], tuple(sorted(measured | own)), tuple(entry.get("needs", ())),
+                entry.get("full", False),
             )
         )  # fmt: skip
     return pages
@@ -230,8 +226,8 @@ def print_pages(pages: list[Page], data: str, release: bool = False) -> list[str
             why = f"printed by {page.commit}"
         if not why:
             continue
-        if page.by_hand or lacking:
-            failed.append(f"{page.name} is not printed: {page.by_hand or 'install ' + ', '.join(lacking)}")
+        if lacking:
+            failed.append(f"{page.name} is not printed: install {', '.join(lacking)}")
             continue
         progress(f"{time.strftime('%H:%M')}  {number}/{len(pages)}  {page.name}: {why}")
         module, *options = shlex.split(page.command)

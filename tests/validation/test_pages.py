@@ -126,7 +126,7 @@ def test_the_manifest_names_every_page_and_what_exists():
     for page in found:
         assert page.measures
         assert all((pages.ROOT / path).exists() for path in page.measures), page.name
-        assert bool(page.command) != bool(page.by_hand)
+        assert page.command
 
 
 @pytest.mark.parametrize("name", pages.QUOTING)
