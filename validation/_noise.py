@@ -30,10 +30,9 @@ brackets the exact 95 % interval of the share.
 
 Left-out answers are not independent where the columns say nothing. Of two rows that are alike, each is right
 about the other, or both are wrong, so the error of equal classes has about twice the variance of independent
-rows, and of equal classes about 8 % of the intervals lie wholly below, of the mixture and of one machine
-alike. *Spread* is the root mean square of the error less that of the larger class, in standard deviations of
-independent rows. The report calls an error clearly lower only where an interval wider by the root of two
-lies below."""
+rows, and their intervals lie wholly below more often, of the mixture and of one machine alike. *Spread* is
+the root mean square of the error less that of the larger class, in standard deviations of independent rows.
+The report calls an error clearly lower only where an interval wider by the root of two lies below."""
 
 SIZES, COLUMNS, SHARES = (60, 120, 300), (5, 20), (0.5, 0.3)
 Case = tuple[int, int, float, int]  # rows, columns, share of the rarer class, seed

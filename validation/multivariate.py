@@ -75,7 +75,8 @@ their separation: the distance between the mean values of both classes, relative
 values. Settings that tie in that too give way to the middle one. A class of one training row cannot be held
 out: it gets the middle of the parameters that the others chose. While parameters are chosen, the relative gap
 asked for is {ROUGH:g} in at most 300 planes, of the final machine {FINE:g} in as many as it takes. ArXiv is
-not among the data."""
+not among the data. Words are cut otherwise than by the authors, so the features are not theirs, and the rows
+of covertype are others: compare differences rather than levels."""
 
 EXACTLY = """\
 *As printed*: the paper's recall at k looks at labellings with exactly k positives and counts every score
