@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_info
 
 import bayes_svm
 
+ROOT = Path(__file__).resolve().parents[1]
 SETS = (
     "banana", "breast-cancer", "diabetis", "flare-solar", "german", "heart", "image", "ringnorm",
     "splice", "thyroid", "titanic", "twonorm", "waveform",
@@ -152,9 +153,8 @@ def commit() -> str:
         ["git", "rev-parse", "--short", "HEAD"],
         ["git", "status", "--porcelain", "bayes_svm", "validation"],
     )
-    root = Path(__file__).parents[1]
     try:
-        done = [subprocess.run(call, cwd=root, capture_output=True, text=True, check=True) for call in calls]
+        done = [subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True) for call in calls]
     except (OSError, subprocess.CalledProcessError):
         return ""
     name, changes = (one.stdout.strip() for one in done)
@@ -162,18 +162,18 @@ def commit() -> str:
 
 
 def full_name(revision: str) -> str:
-    """The commit that a revision of this repository names, in 40 digits; a ValueError if there is none."""
-    root = Path(__file__).parents[1]
+    """The commit that a revision of this repository names, in 40 digits: a type of argparse."""
     call = ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
-    done = subprocess.run(call, cwd=root, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ValueError(f"no such commit: {revision}")
+    try:
+        done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise argparse.ArgumentTypeError(f"{ROOT} has no commit {revision!r}, or is no checkout") from error
     return done.stdout.strip()
 
 
 def at_commit(name: str) -> str:
     """What pip takes to install a commit of this repository."""
-    return f"git+{Path(__file__).parents[1].resolve().as_uri()}@{name}"
+    return f"git+{ROOT.as_uri()}@{name}"
 
 
 def environment() -> str:

@@ -1,5 +1,6 @@
 """The manifest of the pages in docs/results, and what README quotes from them."""
 
+import argparse
 import shutil
 import sys
 
@@ -10,7 +11,7 @@ from _repository import path_of
 # At the end: the package itself is the installed one.
 sys.path.append(str(path_of("validation").parent))
 
-from validation import pages
+from validation import _common, pages
 
 PAGE = """# A page
 
@@ -155,3 +156,12 @@ def test_a_failed_page_is_named_and_the_others_are_printed(repository, monkeypat
     ]
     assert (root / "docs/results/fine.md").read_text() == "printed"
     assert "example.md" not in capsys.readouterr().err
+
+
+def test_a_commit_is_named_in_full_and_one_that_is_not_there_is_refused(repository, monkeypatch):
+    root, commit = repository
+    monkeypatch.setattr(_common, "ROOT", root)
+    assert len(_common.full_name("HEAD")) == 40
+    assert _common.full_name("HEAD").startswith(commit)
+    with pytest.raises(argparse.ArgumentTypeError, match="has no commit 'nosuch'"):
+        _common.full_name("nosuch")
