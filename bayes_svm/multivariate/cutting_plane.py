@@ -32,8 +32,9 @@ __all__ = ["CuttingPlaneResult", "Point", "lowest_of_bound", "minimise"]
 
 # Weights are made longer by at most this factor.
 LONGER = 1.1
-# Where so many planes in a row leave the gap as it is, it is rounding that keeps it open.
-MOST_IDLE = 300
+# Where so many planes are below the bound at the points that they should cut off, and leave the gap as it is,
+# it is rounding that keeps it open.
+MOST_IDLE = 200
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ class _Search:
     history : list of tuples
         Lowest value of F, highest lower bound and number of planes kept, after each plane.
     idle : int
-        Number of planes since the gap last became smaller.
+        Number of planes since the gap last became smaller that were below the bound at their own points.
     """
 
     products: Products
@@ -198,7 +199,9 @@ class _Search:
     def by_level(self) -> None:
         """Add the plane of the last point, and move to where the bound then closes part of the gap."""
         last = self.query or self.best
-        self._add(last.level, last.c)
+        vector = self._add(last.level, last.c)
+        if self.query is not None and not self.planes.cuts_off(vector):
+            self.idle += 1
         self.query, lower = _projected(self.planes, self.products, self.loss, self.C, self.best, self.dual)
         self._record(self.query, lower)
 
@@ -228,7 +231,8 @@ class _Search:
         return vector
 
     def _record(self, point: Point, lower: float) -> None:
-        self.idle = 0 if lower > self.dual or point.value < self.best.value else self.idle + 1
+        if lower > self.dual or point.value < self.best.value:
+            self.idle = 0
         self.dual = max(self.dual, lower)
         self.best = min(self.best, point, key=lambda point: point.value)
         self.history.append((self.best.value, self.dual, float(len(self.planes))))

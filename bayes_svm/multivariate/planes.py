@@ -45,6 +45,10 @@ class Planes:
         Coefficients of the last projection.
     rho : float
         Weight of the distance in the last projection.
+    centre : array of shape (n_weights,)
+        Of the last projection: ``centre @ u`` is the inner product of its centre with u.
+    height : float
+        Of the last projection: the highest plane at the point found.
     idle : array of shape (n_planes,)
         Iterations since the coefficient of each plane was last above 0.
     """
@@ -55,6 +59,8 @@ class Planes:
     alpha: Array = field(default_factory=lambda: np.empty(0))
     near: Array = field(default_factory=lambda: np.empty(0))
     rho: float = 1.0
+    centre: Array = field(default_factory=lambda: np.empty(0))
+    height: float = 0.0
     idle: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @classmethod
@@ -75,6 +81,14 @@ class Planes:
         self.gram = gram
         self.level, self.alpha = np.append(self.level, level), np.append(self.alpha, 0.0)
         self.near, self.idle = np.append(self.near, 0.0), np.append(self.idle, 0)
+
+    def cuts_off(self, vector: Array) -> bool:
+        """Whether the newest plane, which has this vector, is above all others at the last projection.
+
+        If it is the one most violated there, only rounding can make it lower.
+        """
+        products = self.gram[-1] @ self.near + self.rho * float(self.centre @ vector)
+        return bool(self.level[-1] - products / (1.0 + self.rho) > max(0.0, self.height))
 
     def solve(self, C: float) -> Array:
         """Coefficients of the vectors at the minimum of the bound ``|w|^2 / 2 + C max(0, planes)``."""
@@ -141,6 +155,8 @@ class Planes:
                 self.rho = np.sqrt(too_far * too_near)
             else:
                 self.rho = max(self.rho / 4.0, 1 / LARGEST_RHO)
+        at_point = (self.gram @ self.near + self.rho * inner) / (1.0 + self.rho)
+        self.centre, self.height = dual, float((self.level - at_point).max())
         self.idle = np.where((self.near > 0) | (highest > 0), 0, self.idle + 1)
         return self.near, highest
 

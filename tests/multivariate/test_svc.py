@@ -341,3 +341,12 @@ def test_a_number_of_rows_that_is_not_whole_is_refused(k):
     with pytest.raises(TypeError, match=r"k=\S+ must be a whole number of rows"):
         model.predict_ranked(X, k=k)
     assert model.predict_ranked(X, k=np.int64(3)).sum() == 3
+
+
+def test_planes_that_leave_the_gap_as_it_is_for_long_do_not_end_it():
+    # The gap stays as it is for some 350 planes here, each of which cuts off its point.
+    random = np.random.default_rng(6)
+    X = random.normal(size=(300, 60))
+    y = (X[:, 1] + 2 * random.normal(size=300) > 1.5).astype(int)
+    model = MultivariateSVC(loss="roc_area", C=1e5, tol=1e-4, max_iter=3000).fit(X, y)
+    assert model.gap_ <= 1e-4
