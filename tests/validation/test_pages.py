@@ -3,6 +3,7 @@
 import argparse
 import shutil
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -66,6 +67,46 @@ def test_a_page_is_up_to_date_until_what_it_measures_changes(repository):
     (root / "measured.py").write_text("a = 2\n")
     committed()
     assert page.outdated() == f"measured.py changed since {commit}"
+
+
+@pytest.mark.parametrize(
+    ("after", "is_old"),
+    [
+        ('"""Another text."""\n\n\ndef f(x):\n    """And here."""\n    return x  # why\n', False),
+        ('"""A text."""\n\n\ndef f(x):\n    return x\n', False),
+        ('"""A text."""\n\n\ndef f(x):\n    """What."""\n    return x + 0\n', True),
+        ('"""A text."""\n\n\ndef f(x):\n    """What."""\n    return x\n\n\nf("""A text.""")\n', True),
+    ],
+)
+def test_comments_and_docstrings_do_not_make_a_page_old(repository, after, is_old):
+    root, _ = repository
+    (root / "measured.py").write_text('"""A text."""\n\n\ndef f(x):\n    """What."""\n    return x\n')
+    page = page_of(root, committed())
+    (root / "measured.py").write_text(after)
+    committed()
+    assert bool(page.outdated()) == is_old
+    assert replace(page, wording=True).outdated()
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("compiled.py", "import cython  # boundscheck\n", "import cython\n"),
+        ("notes.toml", "a = 1  # why\n", "a = 1\n"),
+        ("new.py", None, "# nothing\n"),
+        ("gone.py", "# nothing\n", None),
+    ],
+)
+def test_every_other_change_makes_a_page_old(repository, name, before, after):
+    root, _ = repository
+    file = root / name
+    if before:
+        file.write_text(before)
+    (root / "other.py").write_text("a = 3\n")
+    page = replace(page_of(root, committed()), measures=(name,))
+    file.write_text(after) if after else file.unlink()
+    committed()
+    assert page.outdated() == f"{name} changed since {page.commit}"
 
 
 def test_a_page_that_cannot_be_trusted_is_not_up_to_date(repository):
