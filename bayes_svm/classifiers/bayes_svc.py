@@ -103,7 +103,8 @@ class BayesSVC(SVCPredictions):
           that is not positive semi-definite, this is the sigmoid alone.
         * "sigmoid": the same sigmoid without the limit.
         * "kwok": Kwok's moderated output, the hinge likelihood averaged over the posterior of the decision
-          value. Nothing is fitted. On real data it is underconfident.
+          value. Nothing is fitted. With class weights the log-odds are shifted from the weighted classes back
+          to the data's. On real data it is underconfident.
         * "hinge": Kwok's output without the averaging, for comparison.
         * "clipped": ``(1 + f) / 2`` for f clipped to [-1, 1], for comparison.
         * "dumais": a sigmoid fitted by regularised least squares, for comparison.

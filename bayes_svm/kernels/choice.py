@@ -18,7 +18,7 @@ __all__ = ["ALL_AT_ONCE", "held", "kernel_matrix", "taken"]
 
 
 # The kernel matrix of up to this many points is computed as a whole, 288 MB: symmetry halves the work, and
-# values are read in a third of the time in which they are computed.
+# to read values takes less time than to compute them again.
 ALL_AT_ONCE = 6000
 # Where many problems share it, the matrix of up to this many points, 1.2 GB, is worth its memory.
 SHARED, SHARE = 12_000, 1 / 4

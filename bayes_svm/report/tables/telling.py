@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["exceptions_of", "few", "few_enough"]
 
 # A column is named if it gets wrong at most this share of the rows outside the largest class, or one row
-# where there are so many. No column of 37 public data sets does; two of iris without its third class do.
+# where there are so many. Few columns of real data do, such as two of iris without its third class.
 SHARE, ENOUGH = 0.03, 20
 
 
