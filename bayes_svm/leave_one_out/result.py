@@ -168,6 +168,8 @@ class LeaveOneOut:
         r"""Standard error of :attr:`error`, as if the rows were independent.
 
         .. math:: \frac{\sqrt{\sum_i w_i^2 (e_i - \bar e)^2}}{\sum_i w_i}
+
+        Each row is one draw, whatever its weight: a row of weight 2 counts for less than two equal rows.
         """
         rows = self.rows
         off, weight = (self.predicted[rows] != self.y[rows]) - self.error, self.weight[rows]
