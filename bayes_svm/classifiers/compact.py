@@ -10,13 +10,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from bayes_svm.classifiers.nested_numbers import numbers_in, with_numbers
 from bayes_svm.classifiers.packed_arrays import PackedArrays
-from bayes_svm.classifiers.shortened import is_long, shortened, stacked
 from bayes_svm.probability.joint import JointLink
-from bayes_svm.probability.moderated import ModeratedLink
 from bayes_svm.probability.posterior import Posterior
-from bayes_svm.probability.sigmoid import SigmoidLink
 
 __all__ = ["Compactable"]
 
@@ -32,8 +28,8 @@ NEEDED_FOR = {
     "_joined": "predict_interval", "_venn_abers": "predict_interval", "_posteriors": "posterior_variance",
     "_training": "explain",
 }  # fmt: skip
-# The covariances of a joint link and of a sigmoid, which are not needed to predict.
-NO_COVARIANCE, NO_ERRORS = np.empty((0, 0)), (np.nan, np.nan, np.nan)
+# The covariance of a joint link, which is not needed to predict.
+NO_COVARIANCE = np.empty((0, 0))
 # What is packed of a joint link, of a posterior, and of sparse rows.
 OF_JOINT = ("weights", "columns", "strength")
 OF_POSTERIOR = ("numbers", "curvature")
@@ -49,23 +45,15 @@ class Compactable:
     def compact(self) -> Self:
         """A copy that predicts and no more, to deploy: most of what the fit stores is left out.
 
-        ``predict``, ``predict_proba``, ``predict_log_proba`` and ``decision_function`` give the same bits,
-        but for the models named below. ``explain``, ``predict_interval``, ``posterior_variance`` and
-        attributes that no prediction needs raise an AttributeError that says so. Fitted again, it is a whole
-        model.
+        ``predict``, ``predict_proba``, ``predict_log_proba`` and ``decision_function`` give the same bits.
+        ``explain``, ``predict_interval``, ``posterior_variance`` and attributes that no prediction needs
+        raise an AttributeError that says so. Fitted again, it is a whole model.
 
-        Its pickle is compressed by LZMA, and mostly smaller than that of an SVC. A linear machine keeps the
-        weights of the features instead of the support vectors, where they are fewer numbers.
-
-        With ``kernel="poly"`` or ``"sigmoid"`` and three classes or more, the machines, one for each class,
-        can have many more support vectors than those of the pairs of classes. There the numbers are rounded
-        to as few digits as change no log-probability l at the support vectors by more than
-        ``1e-6 (1 - l)``, and support vectors are left out if their kernel functions are linear combinations
-        of the others'. So ``support_vectors_`` and ``dual_coef_`` of the copy are what its decision functions
-        are summed from, and not the solution. Pickled and loaded, the copy gives its own bits.
-
-        The copy can be more than half as large again as an SVC with the kernel "sigmoid", and often is with
-        ``link="kwok"``, which reads all training rows near the margin.
+        Its pickle is compressed by LZMA, and mostly smaller than that of an SVC. It can be more than half as
+        large again if the kernel is a polynomial and there are three classes or more, because the machines,
+        one for each class, can have many more support vectors than those of the pairs of classes; and with
+        ``link="kwok"``, which reads more of the training rows. A linear machine keeps the weights of the
+        features instead of the support vectors, where they are fewer numbers.
 
         Returns
         -------
@@ -109,21 +97,14 @@ def compacted(model: Any) -> Any:
     given = model.get_params(deep=False)
     kept = KEPT if model._weights is not None else (*KEPT, *SUPPORT)
     small.__dict__ = given | {name: vars(model)[name] for name in kept if name in vars(model)}
-    # The links' errors and the log-odds that the joint link was fitted to are not needed to predict.
+    # The joint link's errors and the log-odds that it was fitted to are not needed to predict.
     joint = model._probabilities.joint
     joint = None if joint is None else replace(joint, covariance=NO_COVARIANCE)
-    links = [_without_errors(one) for one in model._probabilities.links]
-    small._probabilities = replace(model._probabilities, links=links, joint=joint, crossed=None)
+    small._probabilities = replace(model._probabilities, joint=joint, crossed=None)
     # Points of the dual problem, which is not kept, are numbered as its rows.
     small._link_posteriors = [replace(one, points=one.numbers) for one in model._link_posteriors]
     small._compact = True
-    return shortened(small) if is_long(small) else small
-
-
-def _without_errors(link: Any) -> Any:
-    if isinstance(link, ModeratedLink):
-        return replace(link, sigmoid=_without_errors(link.sigmoid))
-    return replace(link, covariance=NO_ERRORS) if isinstance(link, SigmoidLink) else link
+    return small
 
 
 def missing(name: str) -> str:
@@ -150,15 +131,7 @@ def packed(state: dict[str, Any]) -> dict[str, Any]:
     probabilities = state["_probabilities"]
     if (joint := probabilities.joint) is not None:
         arrays |= {name: np.asarray(getattr(joint, name)) for name in OF_JOINT}
-        probabilities = replace(probabilities, joint=None)
-    # Links of one kind differ by their numbers: one of them, and the numbers of all.
-    first, *others = probabilities.links
-    numbers = [numbers_in(one) or [] for one in probabilities.links]
-    kinds = {(type(one), len(own)) for one, own in zip(probabilities.links, numbers, strict=True)}
-    if others and len(kinds) == 1 and numbers[0]:
-        arrays["links"] = np.array(numbers)
-        probabilities = replace(probabilities, links=[first])
-    state["_probabilities"] = probabilities
+        state["_probabilities"] = replace(probabilities, joint=None)
     if posteriors := state.pop("_link_posteriors"):
         arrays |= {name: np.concatenate([getattr(one, name) for one in posteriors]) for name in OF_POSTERIOR}
         arrays["sizes"] = np.array([len(one.numbers) for one in posteriors])
@@ -168,9 +141,9 @@ def packed(state: dict[str, Any]) -> dict[str, Any]:
         more, first = np.unique(arrays["numbers"], return_index=True)
         new = ~np.isin(more, arrays.get("support_", []))
         arrays["more"] = more[new]
-        rows.append(stacked([one.rows for one in posteriors])[first[new]])
+        rows.append(_stacked([one.rows for one in posteriors])[first[new]])
     if rows:
-        every = stacked(rows)
+        every = _stacked(rows)
         if sparse.issparse(every):
             arrays |= {name: getattr(every, name) for name in OF_SPARSE}
             state["rows"] = every[:0]  # their class and number of columns
@@ -194,10 +167,6 @@ def unpacked(state: dict[str, Any]) -> dict[str, Any]:
     if "weights" in arrays:
         joint = JointLink(arrays["weights"], arrays["columns"], float(arrays["strength"]), NO_COVARIANCE)
         state["_probabilities"] = replace(state["_probabilities"], joint=joint)
-    if "links" in arrays:
-        [first] = state["_probabilities"].links
-        links = [with_numbers(first, iter(own)) for own in arrays["links"].tolist()]
-        state["_probabilities"] = replace(state["_probabilities"], links=links)
     state["_link_posteriors"] = []
     if "sizes" in arrays:
         numbers = np.append(support, arrays["more"])
@@ -213,3 +182,7 @@ def unpacked(state: dict[str, Any]) -> dict[str, Any]:
 
 def _is_numeric(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
+
+
+def _stacked(rows: list[Any]) -> Any:
+    return sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.vstack(rows)
