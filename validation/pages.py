@@ -51,7 +51,7 @@ class Page:
     command : str
         Module and options that print it, without the data.
     measures : tuple of str
-        Files and folders whose changes make it old; after "-", those of them whose changes do not.
+        Files and folders whose changes make it old.
     needs : tuple of str
         What has to be installed besides.
     full : bool
@@ -102,8 +102,7 @@ class Page:
             return f"not printed by {self.printed_by}"
         if found[2]:
             return "printed with uncommitted changes"
-        paths = [f":(exclude){path[1:]}" if path[0] == "-" else path for path in self.measures]
-        done = git("diff", "--name-only", found[1], "HEAD", "--", *paths)
+        done = git("diff", "--name-only", found[1], "HEAD", "--", *self.measures)
         if done.returncode:
             return f"commit {found[1]} is not known here"
         changed = [path for path in done.stdout.split() if self.wording or not is_same_code(found[1], path)]
@@ -167,7 +166,6 @@ def read_manifest() -> list[Page]:
     for name, entry in manifest["pages"].items():
         own = scripts(entry["command"].split()[0])
         measured = {path for group in entry["measures"] for path in paths(group)}
-        measured -= {f"-{path}" for path in measured}
         pages.append(
             Page(
                 name, entry["command"], tuple(sorted(measured | own)), tuple(entry.get("needs", ())),

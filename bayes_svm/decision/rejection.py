@@ -104,9 +104,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
           estimators a fifth of the data is held out if ``target_risk`` or ``target_coverage`` is
           given.
         * float: this share of the data is held out of the training, drawn within classes. If ``groups``
-          are passed to ``fit``, whole groups are held out: one of the ``round(1 / share)`` folds of
-          :class:`~sklearn.model_selection.StratifiedGroupKFold`. With a precomputed kernel give an int: a
-          model of some of the rows predicts from kernel values with these only.
+          are passed to ``fit``, whole groups are: one of the ``round(1 / share)`` folds of
+          :class:`~sklearn.model_selection.StratifiedGroupKFold`. Not for a precomputed kernel: give an int.
         * "prefit": the estimator is fitted already, and all data passed to ``fit`` are held-out data.
         * int, splitter or iterable: predictions by cross-validation, after which the estimator is
           fitted to all data. An int means stratified folds, which keep groups whole if ``groups`` are

@@ -69,29 +69,6 @@ def test_a_page_is_up_to_date_until_what_it_measures_changes(repository):
     assert page.outdated() == f"measured.py changed since {commit}"
 
 
-def test_what_a_page_does_not_measure_of_a_folder_does_not_make_it_old(repository):
-    root, _ = repository
-    (root / "folder").mkdir()
-    for name in ("one.py", "other.py"):
-        (root / "folder" / name).write_text("a = 1\n")
-    page = replace(page_of(root, committed()), measures=("folder", "-folder/other.py"))
-    (root / "folder/other.py").write_text("a = 2\n")
-    committed()
-    assert page.outdated() == ""
-    assert replace(page, measures=("folder",)).outdated() == f"folder/other.py changed since {page.commit}"
-    (root / "folder/one.py").write_text("a = 2\n")
-    committed()
-    assert page.outdated() == f"folder/one.py changed since {page.commit}"
-
-
-def test_a_page_measures_what_it_names_even_if_its_groups_do_not():
-    found = {page.name: page.measures for page in pages.read_manifest()}
-    apart = "bayes_svm/classifiers/compact.py"
-    assert f"-{apart}" in found["links.md"]
-    assert apart in found["pickle_sizes.md"]
-    assert f"-{apart}" not in found["pickle_sizes.md"]
-
-
 @pytest.mark.parametrize(
     ("after", "is_old"),
     [
@@ -190,7 +167,7 @@ def test_the_manifest_names_every_page_and_what_exists():
     assert pages.unmatched(found) == []
     for page in found:
         assert page.measures
-        assert all((pages.ROOT / path.lstrip("-")).exists() for path in page.measures), page.name
+        assert all((pages.ROOT / path).exists() for path in page.measures), page.name
         assert page.command
 
 
