@@ -39,7 +39,9 @@ def guarantee_of_sets(estimator: Any, target_risk: float) -> str:
     )
 
 
-def guarantee_of_threshold(source: str, target_risk: float | None, confidence: float | None) -> str:
+def guarantee_of_threshold(
+    source: str, target_risk: float | None, confidence: float | None, grouped: bool
+) -> str:
     """What is promised of the points above a threshold.
 
     Parameters
@@ -50,6 +52,8 @@ def guarantee_of_threshold(source: str, target_risk: float | None, confidence: f
         The largest share of errors wanted; None if the threshold was chosen for something else.
     confidence : float or None
         The confidence of the tests that chose the threshold; None if it is the plain one.
+    grouped : bool
+        Whether the tests counted one point of each group.
 
     Returns
     -------
@@ -63,14 +67,15 @@ def guarantee_of_threshold(source: str, target_risk: float | None, confidence: f
             f"Nothing is promised: at most {target_risk:g} of the accepted {source} answers are wrong, and "
             "of new ones often more."
         )
+    new = "new points, one drawn from each group," if grouped else "new points"
     if source == "held-out":
         return (
             f"With probability {confidence:g} over the draw of the held-out points, at most {target_risk:g} "
-            "of the accepted new points are answered wrongly."
+            f"of the accepted {new} are answered wrongly."
         )
     return (
         f"With probability about {confidence:g} over the draw of the data, at most {target_risk:g} of the "
-        f"accepted new points are answered wrongly; an approximation, because {source} answers are not "
+        f"accepted {new} are answered wrongly; an approximation, because {source} answers are not "
         "independent, nor those of the one classifier that is used."
     )
 

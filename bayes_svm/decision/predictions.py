@@ -20,10 +20,7 @@ from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.scikit_learn import safe_indexing
 from bayes_svm.utils.types import Array, Mask
 
-__all__ = ["RULES", "RejectingPredictions"]
-
-# The parameters that decide which points are rejected, of which at most one is given.
-RULES = ("threshold", "cost", "target_risk", "target_coverage")
+__all__ = ["RejectingPredictions"]
 
 
 def _has_probabilities(self: Any) -> bool:
@@ -33,13 +30,13 @@ def _has_probabilities(self: Any) -> bool:
 class RejectingPredictions(ClassifierMixin):
     """Predictions of :class:`bayes_svm.RejectOptionClassifier`, from what its ``fit`` stores."""
 
-    guarantee: str | None
-    target_risk: float | None
     estimator_: Any
     classes_: NDArray[Any]
     reject_label_: Any
     threshold_: float
     _target: float
+    _rule: str | None
+    _of_sets: bool
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes, or the reject label for rejected points.
@@ -56,7 +53,7 @@ class RejectingPredictions(ClassifierMixin):
             point gets the one label of its set.
         """
         check_is_fitted(self)
-        if self.guarantee == "conformal":
+        if self._of_sets:
             sets = self._sets(X)
             predicted, rejected = self.classes_[sets.argmax(axis=1)], sets.sum(axis=1) != 1
         else:
@@ -98,7 +95,7 @@ class RejectingPredictions(ClassifierMixin):
             ``guarantee="conformal"`` where the set is not one label.
         """
         check_is_fitted(self)
-        if self.guarantee == "conformal":
+        if self._of_sets:
             return np.asarray(self._sets(X).sum(axis=1) != 1)
         return ~np.asarray(answers(self.estimator_, X)[1] >= self.threshold_)
 
@@ -195,12 +192,6 @@ class RejectingPredictions(ClassifierMixin):
         index = X.index[rows] if hasattr(X, "iloc") else rows
         return review_frame(self.estimator_, part, rows, index, lambda sure: self._reasons(part, sure))
 
-    @property
-    def _rule(self) -> str | None:
-        """The rule in words; None if there is none."""
-        given = {name: getattr(self, name) for name in RULES}
-        return next((f"{name}={value:g}" for name, value in given.items() if value is not None), None)
-
     def _sets(self, X: Any) -> Mask:
         """The set of each point, at the level whose complement is the target risk."""
         level = 1.0 - self._target
@@ -208,7 +199,7 @@ class RejectingPredictions(ClassifierMixin):
 
     def _reasons(self, X: Any, confidence: Array) -> list[str]:
         """Why rejected points, whose answers have these probabilities, are so."""
-        if self.guarantee == "conformal":
+        if self._of_sets:
             level = f"at confidence {1.0 - self._target:.4g}"
             names = [", ".join(map(str, self.classes_[one].tolist())) for one in self._sets(X)]
             return [

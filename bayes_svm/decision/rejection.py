@@ -13,7 +13,6 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from bayes_svm.decision.answers import Answers
 from bayes_svm.decision.guarantee import (
     NOTHING_ACCEPTED,
     guarantee_of_sets,
@@ -21,19 +20,21 @@ from bayes_svm.decision.guarantee import (
     no_single_labels,
 )
 from bayes_svm.decision.labels import default_reject_label
-from bayes_svm.decision.predictions import RULES, RejectingPredictions
+from bayes_svm.decision.predictions import RejectingPredictions
 from bayes_svm.decision.risk import (
     midway,
+    one_of_each,
     out_of_reach,
     plain_threshold,
     shown_threshold,
     smallest_plain,
     smallest_shown,
 )
+from bayes_svm.decision.rules import check_rules, rule_in_words
 from bayes_svm.decision.unseen import UnseenAnswers, fit_and_answer
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
 from bayes_svm.utils.checks import checked_labels, checked_weights
-from bayes_svm.utils.metaestimators import check_instance, fit_parameters
+from bayes_svm.utils.metaestimators import fit_parameters
 from bayes_svm.utils.scikit_learn import (
     HasMethods,
     Interval,
@@ -84,7 +85,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
           lax, up to the first that fails. On held-out data this is exact, if the share of errors passes
           the target only once as more points are accepted. With left-out or cross-validated probabilities
           it is an approximation: they are not independent, and not those of the one classifier that is
-          used.
+          used. If ``groups`` are passed to ``fit``, the tests count one row of each, drawn at random, and
+          the share is that among rows so drawn.
         * "conformal": the probability that a point is accepted and answered wrongly is at most the
           target, if the sets of the estimator hold the true label with probability ``1 - target_risk``.
           No data are held out. It holds per class if that is so of the sets, as with
@@ -111,7 +113,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
           fitted to all data. An int means stratified folds, which keep groups whole if ``groups`` are
           passed to ``fit``.
     random_state : int, RandomState instance or None, default=None
-        Seed of the split that holds data out. None gives the same split every time.
+        Seed of the split that holds data out, and of the rows that stand for groups. None gives the same
+        every time.
 
     Attributes
     ----------
@@ -252,7 +255,9 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
             If ``target_risk`` cannot be shown. Then every point is rejected, and the warning names the
             smallest risk that can be shown.
         """
-        self._check_rules()
+        check_rules(self)
+        # Predictions follow the parameters of the fit, whatever the parameters are then.
+        self._rule, self._of_sets = rule_in_words(self), self.guarantee == "conformal"
         # Attributes of an earlier fit that this one does not set would otherwise remain.
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
@@ -261,17 +266,20 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         weight = np.ones(num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
-        found = self._fitted(X, labels, self._routed(sample_weight, params))
+        found = self._fitted(X, labels, weight, self._routed(sample_weight, params))
         self.estimator_, self.fitted_on_ = found.estimator, found.source
         self.classes_ = self.estimator_.classes_
-        self.reject_label_ = self._checked_reject_label(labels)
+        # No point is rejected without a rule.
+        self.reject_label_ = (
+            None if self._rule is None else default_reject_label(self.classes_, self.reject_label, labels)
+        )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        if self.guarantee == "conformal":
+        if self._of_sets:
             self._promise_of_sets(labels)
         else:
-            self._choose(found.answers, labels[found.rows], weight[found.rows])
+            self._choose(found, labels[found.rows], weight[found.rows])
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -288,28 +296,6 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
             router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router
 
-    def _check_rules(self) -> None:
-        check_instance(self.estimator)
-        given = [name for name in RULES if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ValueError(f"Give only one of {', '.join(RULES)}: got {' and '.join(given)}.")
-        if self.guarantee is not None and self.target_risk is None:
-            raise ValueError(f"guarantee={self.guarantee!r} needs target_risk, the risk to promise.")
-        kind = type(self.estimator).__name__
-        if self.guarantee == "conformal":
-            if not hasattr(self.estimator, "predict_set"):
-                raise ValueError(
-                    f"{kind} has no predict_set, which guarantee='conformal' asks: wrap the machine in "
-                    "bayes_svm.ConformalSVC, with the steps of a pipeline inside."
-                )
-            if self.cv is not None and not isinstance(self.cv, str):
-                raise ValueError("guarantee='conformal' chooses nothing on other data: leave cv out.")
-        elif not hasattr(self.estimator, "predict_proba"):
-            raise ValueError(
-                f"{kind} has no predict_proba: rejection needs probabilities. "
-                "Use bayes_svm.BayesSVC, or wrap it in sklearn.calibration.CalibratedClassifierCV."
-            )
-
     def _routed(self, sample_weight: ArrayLike | None, params: dict[str, Any]) -> tuple[dict, dict]:
         """Parameters of the estimator's ``fit`` and of the splitter."""
         if routing_enabled():
@@ -323,26 +309,25 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
             return given, {}
         return {name: given[name] for name in given if name != "groups"}, {"groups": given["groups"]}
 
-    def _fitted(self, X: Any, y: NDArray[Any], routed: tuple[dict, dict]) -> UnseenAnswers:
+    def _fitted(self, X: Any, y: NDArray[Any], weight: Array, routed: tuple[dict, dict]) -> UnseenAnswers:
         """The fitted estimator and, unless its sets decide, its answers to points that it has not seen."""
         if self.guarantee == "conformal":
             if isinstance(self.cv, str):
                 check_is_fitted(self.estimator)
             fitted = self.estimator if self.cv else clone(self.estimator).fit(X, y, **routed[0])
             return UnseenAnswers(fitted, "nothing", None, np.arange(len(y)))
+        used = np.flatnonzero(weight > 0)
+        needed = self.target_risk is not None or self.target_coverage is not None
         return fit_and_answer(
             self.estimator,
             X,
             y,
             routed,
+            used=used,
             cv=self.cv,
             random_state=self.random_state,
-            required=self.target_risk is not None or self.target_coverage is not None,
+            required=needed,
         )
-
-    def _checked_reject_label(self, labels: NDArray[Any]) -> Any:
-        """The reject label, which no row has; None if no rule is given, as no point is rejected then."""
-        return None if self._rule is None else default_reject_label(self.classes_, self.reject_label, labels)
 
     def _promise_of_sets(self, labels: NDArray[Any]) -> None:
         """Say what the sets promise, and warn if they cannot be single labels."""
@@ -353,18 +338,21 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         if why is not None:
             warn(why)
 
-    def _choose(self, found: Answers | None, y: NDArray[Any], weight: Array) -> None:
+    def _choose(self, found: UnseenAnswers, y: NDArray[Any], weight: Array) -> None:
         """Set the threshold, and measure coverage and risk if there are answers."""
         self.guarantee_ = guarantee_of_threshold(
-            self.fitted_on_, self.target_risk, self.confidence if self.guarantee == "risk" else None
+            self.fitted_on_,
+            self.target_risk,
+            self.confidence if self.guarantee == "risk" else None,
+            found.groups is not None,
         )
-        if found is None:
+        if found.answers is None:
             self.threshold_ = self._given_threshold()
             return
-        predicted, confidence = found
+        predicted, confidence = found.answers
         curve = risk_coverage_curve(y, predicted, confidence, sample_weight=weight)
         if self.target_risk is not None:
-            self.threshold_ = self._for_risk(curve, predicted != y, confidence, weight)
+            self.threshold_ = self._for_risk(curve, predicted != y, confidence, weight, found.groups)
         elif self.target_coverage is not None:
             # The tolerance is for rounding in the sums of the weights.
             enough = curve.coverage >= self.target_coverage * (1 - 1e-12)
@@ -379,9 +367,11 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
             return 1.0 - float(self.cost)
         return 0.0 if self.threshold is None else float(self.threshold)
 
-    def _for_risk(self, curve: RiskCoverageCurve, wrong: Mask, confidence: Array, weight: Array) -> float:
+    def _for_risk(
+        self, curve: RiskCoverageCurve, wrong: Mask, confidence: Array, weight: Array, groups: Any
+    ) -> float:
         """Threshold for the target risk; infinity, with a warning, if there is none."""
-        target, used = float(self.target_risk or 0.0), weight > 0
+        target, used = float(self.target_risk or 0.0), np.flatnonzero(weight > 0)
         if self.guarantee is None:
             found, sure = plain_threshold(curve, target), None
         else:
@@ -390,11 +380,13 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
                     "guarantee='risk' counts points, but their weights in sample_weight differ. Leave "
                     "guarantee out, use target_coverage=, or repeat the points."
                 )
+            if groups is not None:
+                used = used[one_of_each(groups[used], self.random_state)]
             wrong, confidence, sure = wrong[used], confidence[used], float(self.confidence)
             found = shown_threshold(wrong, confidence, target, sure)
         if found is not None:
             return found
         self.guarantee_ = NOTHING_ACCEPTED
         least = smallest_plain(curve) if sure is None else smallest_shown(wrong, confidence, target, sure)
-        warn(f"{out_of_reach(target, least, sure, int(used.sum()))} Every point is rejected.")
+        warn(f"{out_of_reach(target, least, sure, len(used))} Every point is rejected.")
         return np.inf

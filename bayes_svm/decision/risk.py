@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from bayes_svm.decision.promises import fewest_rows, lower_bound
 from bayes_svm.metrics.distinct import distinct
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve
-from bayes_svm.utils.types import Array, Mask
+from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = [
     "midway",
+    "one_of_each",
     "out_of_reach",
     "plain_threshold",
     "rounded_up",
@@ -62,6 +65,25 @@ def midway(values: Array, last: int) -> float:
         Number of the last one to accept.
     """
     return 0.0 if last + 1 == len(values) else float(values[last] + values[last + 1]) / 2.0
+
+
+def one_of_each(groups: Any, random_state: Any = 0) -> Indices:
+    """One row of each group, drawn at random: rows of one group are no independent evidence.
+
+    Parameters
+    ----------
+    groups : array of shape (n_samples,)
+        Group of each row.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the draws; None means 0.
+
+    Returns
+    -------
+    array of int of shape (n_groups,)
+        Numbers of the rows, ascending.
+    """
+    order = check_random_state(0 if random_state is None else random_state).permutation(len(groups))
+    return np.sort(order[np.unique(np.asarray(groups)[order], return_index=True)[1]])
 
 
 def smallest_plain(curve: RiskCoverageCurve) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit, check_cv
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision.answers import Answers, answers, confidence_of
@@ -37,12 +39,15 @@ class UnseenAnswers:
         The answers; None if ``source`` is "nothing".
     rows : array of int
         The rows that were answered.
+    groups : array or None
+        Group of each row that was answered; None if the rows have no groups.
     """
 
     estimator: Any
     source: str
     answers: Answers | None
     rows: Indices
+    groups: NDArray[Any] | None = None
 
 
 def fit_and_answer(
@@ -51,6 +56,7 @@ def fit_and_answer(
     y: NDArray[Any],
     routed: tuple[dict[str, Any], dict[str, Any]],
     *,
+    used: Indices,
     cv: Any,
     random_state: Any,
     required: bool,
@@ -67,6 +73,8 @@ def fit_and_answer(
         Labels.
     routed : (dict, dict)
         Parameters of the estimator's ``fit`` and of the splitter.
+    used : array of int
+        The rows of weight above 0. Only they are drawn to be held out, or into folds.
     cv : None, "prefit", float, int, splitter or iterable of splits
         As :class:`~bayes_svm.RejectOptionClassifier` describes it.
     random_state : int, RandomState instance or None
@@ -82,13 +90,16 @@ def fit_and_answer(
     Raises
     ------
     ValueError
-        If the splitter divides groups, or does not test every row.
+        If the splitter divides groups, or does not test every row, or if one part is to be held out for an
+        estimator that is given kernel matrices.
     """
     fit_params, split_params = routed
     every_row = np.arange(len(y))
+    groups = split_params.get("groups", _groups_of(fit_params))
+    groups = None if groups is None else np.asarray(groups)
     if isinstance(cv, str):
         check_is_fitted(estimator)
-        return UnseenAnswers(estimator, "held-out", answers(estimator, X), every_row)
+        return UnseenAnswers(estimator, "held-out", answers(estimator, X), every_row, groups)
     if cv is None:
         fitted = clone(estimator).fit(X, y, **fit_params)
         proba = left_out_proba(fitted)
@@ -101,18 +112,28 @@ def fit_and_answer(
             rows = np.flatnonzero(~np.isnan(proba[:, 0]))
             predicted = left_out_predictions(fitted, rows)
             found = predicted, confidence_of(predicted, proba[rows], fitted.classes_)
-            return UnseenAnswers(fitted, "left-out", found, rows)
+            return UnseenAnswers(fitted, "left-out", found, rows, _at(groups, rows))
         if not required:
             return UnseenAnswers(fitted, "nothing", None, every_row)
         cv = HELD_OUT
-    groups = split_params.get("groups", _groups_of(fit_params))
     if isinstance(cv, RealNotInt):
         seed = 0 if random_state is None else random_state
-        return _hold_out(estimator, X, y, fit_params, float(cv), seed, groups)
-    if groups is not None and (isinstance(cv, Integral) or not routing_enabled()):
-        cv = StratifiedGroupKFold(int(cv)) if isinstance(cv, Integral) else cv
+        return _hold_out(estimator, X, y, fit_params, float(cv), seed, groups, used)
+    if isinstance(cv, Integral):
+        folds = int(cv) if groups is None else StratifiedGroupKFold(int(cv))
+        splits = _drawn(check_cv(folds, y[used], classifier=True), y, groups, used)
+        return _cross_validate(estimator, X, y, fit_params, splits, groups, used)
+    if groups is not None and not routing_enabled():
         split_params = {"groups": groups}
-    return _cross_validate(estimator, X, y, fit_params, cv, split_params, groups)
+    splits = check_cv(cv, y, classifier=True).split(X, y, **split_params)
+    return _cross_validate(estimator, X, y, fit_params, splits, groups, every_row)
+
+
+def _drawn(splitter: Any, y: NDArray[Any], groups: Any, used: Indices) -> Iterator[tuple[Indices, Indices]]:
+    """Splits of the rows that are used, as numbers of rows."""
+    within = None if groups is None else groups[used]
+    for train, test in splitter.split(np.zeros(len(used)), y[used], within):
+        yield used[train], used[test]
 
 
 def _hold_out(
@@ -123,15 +144,21 @@ def _hold_out(
     share: float,
     seed: Any,
     groups: Any,
+    used: Indices,
 ) -> UnseenAnswers:
     """Hold one part out: whole groups if there are groups."""
+    if get_tags(estimator).input_tags.pairwise:
+        raise ValueError(
+            "With a precomputed kernel no part is held out, as the estimator would not be fitted to all "
+            "columns of the kernel matrix: give cv an int, or leave rows out with bayes_svm.BayesSVC."
+        )
     split = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
     if groups is not None:
         split = StratifiedGroupKFold(max(2, round(1 / share)), shuffle=True, random_state=seed)
-    train, test = next(split.split(np.zeros(len(y)), y, groups))
+    train, test = next(_drawn(split, y, groups, used))
     fitted = fitted_on_rows(estimator, X, y, train, fit_params)
     X_test, _ = safe_split(fitted, X, y, test, train)
-    return UnseenAnswers(fitted, "held-out", answers(fitted, X_test), test)
+    return UnseenAnswers(fitted, "held-out", answers(fitted, X_test), test, _at(groups, test))
 
 
 def _cross_validate(
@@ -139,14 +166,14 @@ def _cross_validate(
     X: Any,
     y: NDArray[Any],
     fit_params: dict[str, Any],
-    cv: Any,
-    split_params: dict[str, Any],
+    splits: Iterable[tuple[Any, Any]],
     groups: Any,
+    rows: Indices,
 ) -> UnseenAnswers:
-    """Answer every row by a clone trained without its fold; the estimator itself is fitted to all rows."""
+    """Answer rows by clones trained without their fold; the estimator itself is fitted to all rows."""
     predicted, confidence = y.copy(), np.full(len(y), np.nan)
-    for train, test in check_cv(cv, y, classifier=True).split(X, y, **split_params):
-        if groups is not None and np.isin(np.asarray(groups)[test], np.asarray(groups)[train]).any():
+    for train, test in splits:
+        if groups is not None and np.isin(groups[test], groups[train]).any():
             raise ValueError(
                 "cv trains and predicts on rows of the same groups: use a splitter that keeps groups whole, "
                 "such as StratifiedGroupKFold."
@@ -154,10 +181,15 @@ def _cross_validate(
         model = fitted_on_rows(estimator, X, y, train, fit_params)
         X_test, _ = safe_split(model, X, y, test, train)
         predicted[test], confidence[test] = answers(model, X_test)
-    if np.isnan(confidence).any():
+    if np.isnan(confidence[rows]).any():
         raise ValueError("cv must predict every point: use a splitter whose test sets cover all rows.")
     fitted = clone(estimator).fit(X, y, **fit_params)
-    return UnseenAnswers(fitted, "cross-validation", (predicted, confidence), np.arange(len(y)))
+    found = predicted[rows], confidence[rows]
+    return UnseenAnswers(fitted, "cross-validation", found, rows, _at(groups, rows))
+
+
+def _at(groups: Any, rows: Indices) -> Any:
+    return None if groups is None else groups[rows]
 
 
 def _groups_of(fit_params: dict[str, Any]) -> Any:

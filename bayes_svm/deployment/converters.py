@@ -89,7 +89,7 @@ def _convert_svc(scope: Any, operator: Any, container: Any) -> None:
 def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
     """Add the operators of a RejectOptionClassifier around those of its estimator."""
     model, graph = operator.raw_operator, _graph(scope, container)
-    if model.guarantee == "conformal":
+    if model._of_sets:
         raise NotImplementedError("guarantee='conformal' has no ONNX form: use guarantee='risk' or None.")
     predicted, proba = _answers(model.estimator_, operator.inputs[0], scope, container)
     proba = graph.Cast(proba, to=onnx_proto.TensorProto.DOUBLE)

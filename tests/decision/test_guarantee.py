@@ -18,7 +18,7 @@ from bayes_svm.decision.guarantee import guarantee_of_sets, guarantee_of_thresho
     ],
 )
 def test_of_a_threshold(source, risk, confidence, said, not_said):
-    sentence = guarantee_of_threshold(source, risk, confidence)
+    sentence = guarantee_of_threshold(source, risk, confidence, False)
     assert said in sentence
     assert not_said not in sentence
 

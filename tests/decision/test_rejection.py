@@ -326,3 +326,27 @@ def test_a_pipeline_may_have_one_step():
     model = Pipeline([("reject", RejectOptionClassifier(inside, threshold=0.9))]).fit(X, Y)
     assert 0 < coverage_scorer(model, X, Y) < 1
     assert len(model[0].review_queue(sparse.coo_matrix(X))) == model[0].rejected(X).sum()
+
+
+def test_a_guarantee_counts_groups_and_not_their_rows():
+    """Copies of a row are no further evidence: the same row many times shows what it shows once."""
+    groups = np.repeat(np.arange(len(Y)), 5)
+    model = RejectOptionClassifier(LogisticRegression(), target_risk=0.05, guarantee="risk", cv="prefit")
+    model.estimator = LogisticRegression().fit(X, Y)
+    once = clone(model).set_params(estimator=model.estimator).fit(X, Y)
+    grouped = clone(model).set_params(estimator=model.estimator)
+    grouped.fit(np.repeat(X, 5, axis=0), np.repeat(Y, 5), groups=groups)
+    counted = clone(model).set_params(estimator=model.estimator)
+    counted.fit(np.repeat(X, 5, axis=0), np.repeat(Y, 5))
+    assert grouped.threshold_ == pytest.approx(once.threshold_)
+    assert counted.threshold_ < once.threshold_
+    assert "one drawn from each group" in grouped.guarantee_
+
+
+def test_predictions_follow_the_parameters_of_the_fit():
+    model = RejectOptionClassifier(LogisticRegression(), cost=0.3).fit(X, Y)
+    before, queue = model.predict(X), model.review_queue(X)
+    model.set_params(guarantee="conformal", target_risk=0.1, cost=None)
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert model.review_queue(X)["reason"].tolist() == queue["reason"].tolist()
+    assert model.rejected(X).sum() == len(queue)

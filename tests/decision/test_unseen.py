@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -15,6 +16,8 @@ from _data import flipped
 from bayes_svm import BayesSVC, RejectOptionClassifier
 
 X, Y = flipped()
+# It leaves no rows out, so that a part would have to be held out.
+PRECOMPUTED = KNeighborsClassifier(metric="precomputed")
 
 
 def test_leave_one_out_probabilities_are_used():
@@ -63,7 +66,29 @@ def test_precomputed_kernels_are_split_on_both_sides():
         BayesSVC(kernel=kernel, leave_out="rows", multiclass="normalise")
         for kernel in ("linear", "precomputed")
     )
-    options = {"target_coverage": 0.8, "cv": 0.3}
+    options = {"target_coverage": 0.8, "cv": 3}
     a = RejectOptionClassifier(linear, **options).fit(X, y)
     b = RejectOptionClassifier(pre, **options).fit(gram, y)
     assert a.threshold_ == pytest.approx(b.threshold_)
+
+
+@pytest.mark.parametrize(("estimator", "cv"), [(BayesSVC(kernel="precomputed"), 0.3), (PRECOMPUTED, None)])
+def test_no_part_is_held_out_of_a_kernel_matrix(estimator, cv):
+    """A machine of some of the rows could not be given the kernel matrices of new ones."""
+    with pytest.raises(ValueError, match="give cv an int"):
+        RejectOptionClassifier(estimator, target_coverage=0.8, cv=cv).fit(np.abs(X[:, :1] - X[:, 0]), Y)
+
+
+@pytest.mark.parametrize("cv", [0.3, 3])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rows_without_weight_have_no_part_in_the_split(cv, grouped):
+    weight = (np.arange(len(Y)) % 5 > 0).astype(float)
+    used, groups = weight > 0, np.arange(len(Y)) // 7
+    model = RejectOptionClassifier(LogisticRegression(), target_coverage=0.8, cv=cv)
+    given = {"groups": groups} if grouped else {}
+    part = {"groups": groups[used]} if grouped else {}
+    a = clone(model).fit(X, Y, sample_weight=weight, **given)
+    b = clone(model).fit(X[used], Y[used], **part)
+    assert a.threshold_ == pytest.approx(b.threshold_)
+    assert a.coverage_ == b.coverage_
+    assert a.selective_risk_ == b.selective_risk_
