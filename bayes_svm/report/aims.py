@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayes_svm.decision import choose_threshold
-from bayes_svm.decision.risk import shown_threshold, smallest_shown
+from bayes_svm.decision.risk import one_of_each, shown_threshold, smallest_shown
 
 from .errors import InputError
 from .text import one_line
@@ -187,7 +187,9 @@ def decision_for(aims: Aims, label: str, truth: np.ndarray, probability: np.ndar
     )
 
 
-def rejection_for(aims: Aims, confidence: np.ndarray, wrong: np.ndarray) -> Rejection | None:
+def rejection_for(
+    aims: Aims, confidence: np.ndarray, wrong: np.ndarray, groups: Any = None
+) -> Rejection | None:
     """Choose the confidence from which on rows are answered.
 
     It is chosen as on held-out data, where the risk would be below the aim with a probability of 90 %.
@@ -201,6 +203,8 @@ def rejection_for(aims: Aims, confidence: np.ndarray, wrong: np.ndarray) -> Reje
         Left-out probability of each row's predicted class.
     wrong : ndarray of bool of shape (n,)
         Whether each prediction is wrong.
+    groups : ndarray of shape (n,) or None
+        Group of each row, of which one row counts; None if the rows are independent.
 
     Returns
     -------
@@ -209,13 +213,14 @@ def rejection_for(aims: Aims, confidence: np.ndarray, wrong: np.ndarray) -> Reje
     """
     if aims.max_risk is None:
         return None
-    threshold = shown_threshold(wrong, confidence, aims.max_risk, CONFIDENCE)
+    rows = slice(None) if groups is None else one_of_each(groups)
+    tested = wrong[rows], confidence[rows]
+    threshold = shown_threshold(*tested, aims.max_risk, CONFIDENCE)
     if threshold is None:
-        least = smallest_shown(wrong, confidence, aims.max_risk, CONFIDENCE)
-        shown = (
-            "cannot show any" if least >= 1 else f"can show {100 * least:g} % at best: ask for a larger risk"
-        )
-        return Rejection(aims.max_risk, f"{len(wrong)} rows {shown}")
+        least = smallest_shown(*tested, aims.max_risk, CONFIDENCE)
+        shown = "no share" if least >= 1 else f"{100 * least:g} % or more, not less: ask for that"
+        what = "rows" if groups is None else "groups, with one row of each,"
+        return Rejection(aims.max_risk, f"{len(tested[0]):,} {what} can show {shown}")
     kept = confidence >= threshold
     threshold = float(confidence[kept].min())
     return Rejection(aims.max_risk, None, threshold, float(kept.mean()), float(wrong[kept].mean()))

@@ -22,7 +22,7 @@ from .importance import MOST_ROWS, Importance, Shuffled, importance_of
 from .members import members_of, mixture_of, model_record
 from .model import FittedTable
 from .neighbours import neighbours_of
-from .performance import papers, performance
+from .performance import left_out_performance, papers, performance
 from .record import Made, Report, Source
 from .refusals import as_notes, memory_advice
 from .spread import spreads
@@ -63,7 +63,15 @@ def make_report(fitted: FittedTable) -> Report:
     notes = list(fitted.notes)
     with as_notes(notes), memory_advice(len(y)):
         with step("estimating the error"):
-            estimates = papers(fitted.heaviest, fitted.features, table.labels, positive, table.weights, notes)
+            estimates = papers(
+                fitted.heaviest,
+                fitted.features,
+                table.labels,
+                positive,
+                table.weights,
+                notes,
+                grouped=table.groups is not None,
+            )
         with step("shuffling columns"):
             importance = _importance(fitted)
     return Report(
@@ -83,38 +91,39 @@ def _judged(fitted: FittedTable, names: list[str], y: np.ndarray, positive: int 
     """What follows from the left-out probabilities alone."""
     aims, weight, n_classes = fitted.settings.aims, fitted.table.weights, len(names)
     probability, predicted = np.asarray(fitted.left_out_proba), np.asarray(fitted.predicted)
-    wrong, every = predicted != y, np.arange(len(y))
+    wrong, every, groups = predicted != y, np.arange(len(y)), fitted.table.groups
     confidence = probability[every, predicted]
-    told = tuple(
-        Confusion.from_decisions(y == k, np.where(predicted == k, 1.0, -1.0), weight)
-        for k in range(n_classes)
+    per_class = tuple(
+        left_out_performance(name, y == k, predicted == k, weight, groups) for k, name in enumerate(names)
     )
     if n_classes == 2 and positive is not None:
-        reliable = measures.reliability(probability[:, positive], y == positive)
-        shown, of_row = performance("left out", told[positive : positive + 1]), probability[:, positive]
+        reliable = measures.reliability(probability[:, positive], y == positive, groups)
+        shown, of_row = replace(per_class[positive], name="left out"), probability[:, positive]
     else:
-        reliable, of_row = measures.reliability(confidence, ~wrong), probability[every, y]
-        error = Confusion.from_decisions(np.ones(len(y)), np.where(wrong, -1.0, 1.0), weight)
-        shown = replace(performance("left out", told), error=performance("", (error,)).error)
+        reliable, of_row = measures.reliability(confidence, ~wrong, groups), probability[every, y]
+        told = tuple(
+            Confusion.from_decisions(y == k, np.where(predicted == k, 1.0, -1.0), weight)
+            for k in range(n_classes)
+        )
+        right = left_out_performance("", np.ones(len(y), dtype=bool), ~wrong, weight, groups)
+        shown = replace(performance("left out", told), error=right.error)
     curves = range(n_classes) if positive is None else [positive]
     return {
         "performance": shown,
-        "per_class": tuple(performance(name, (one,)) for name, one in zip(names, told, strict=True))
-        if n_classes > 2
-        else (),
+        "per_class": per_class if n_classes > 2 else (),
         "confusion": _confusion(y, predicted, n_classes),
         "spreads": spreads(names, y, of_row, wrong),
         "trust": trust_in(reliable),
         "reliability": reliable,
         "scores": measures.scores(fitted.table.labels, fitted.classes, probability),
         "thresholds": tuple(measures.threshold_points(names[k], y == k, probability[:, k]) for k in curves),
-        "answered": measures.answered_rows(confidence, wrong, ANSWERED),
+        "answered": measures.answered_rows(confidence, wrong, ANSWERED, groups),
         "risk_coverage": measures.risk_coverage_points(confidence, wrong),
         "costs": aims.cost,
         "decision": None
         if positive is None
         else decision_for(aims, names[positive], y == positive, probability[:, positive]),
-        "rejection": rejection_for(aims, confidence, wrong),
+        "rejection": rejection_for(aims, confidence, wrong, groups),
     }
 
 
@@ -175,7 +184,7 @@ def _source(table: Table, notes: list[str]) -> Source:
         fingerprint=table.fingerprint or None,
         columns=tuple(table.columns),
         weighted=table.weights is not None,
-        grouped=table.groups is not None,
+        n_groups=None if table.groups is None else len(np.unique(table.groups)),
     )
 
 

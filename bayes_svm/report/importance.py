@@ -15,6 +15,8 @@ from bayes_svm.selection.mixture import pooled
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.progress import counted
 
+from .evidence import error_of_mean
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -43,11 +45,11 @@ class ColumnImportance:
     probability_lost : float
         Mean fall of the probability of the row's own class.
     probability_error : float
-        Standard error of `probability_lost`, over the rows.
+        Standard error of `probability_lost`, over the rows or their groups.
     error_added : float
         Rise of the share of wrong predictions.
     error_error : float
-        Standard error of `error_added`, over the rows.
+        Standard error of `error_added`, over the rows or their groups.
     """
 
     name: str
@@ -110,6 +112,8 @@ class Shuffled:
         self.machines = [LeftOutMachines(one, features, labels, size=ROWS, **given) for one in members]
         self.mixture = mixture
         self.rows = self.machines[0].rows
+        groups = given.get("groups")
+        self.groups = None if groups is None else groups[self.rows]
         self.classes = members[0].classes_
         self.weight = members[0].class_weight_
         self.y = np.searchsorted(self.classes, labels[self.rows])
@@ -169,7 +173,10 @@ def importance_of(frame: pd.DataFrame, transformer: Any, shuffled: Shuffled, n_p
             after, wrong_after = shuffled.judged(other)
             lost += (before - after) / times
             added += (wrong_after.astype(float) - wrong_before) / times
-        found.append(ColumnImportance(str(name), *_mean_and_error(lost), *_mean_and_error(added)))
+        lost_error, added_error = (error_of_mean(one, shuffled.groups) for one in (lost, added))
+        found.append(
+            ColumnImportance(str(name), float(lost.mean()), lost_error, float(added.mean()), added_error)
+        )
     found.sort(key=lambda one: -one.probability_lost)
     return Importance(tuple(found), len(some), times, len(encoded) - len(tried))
 
@@ -209,7 +216,3 @@ def _most_telling(
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio[varying] = np.nan_to_num(f_classif(features[:, varying], y)[0], posinf=np.inf)
     return sorted(names, key=lambda name: -ratio[encoded[name]].max())[:most]
-
-
-def _mean_and_error(of_row: np.ndarray) -> tuple[float, float]:
-    return float(of_row.mean()), float(of_row.std(ddof=1) / np.sqrt(len(of_row)))

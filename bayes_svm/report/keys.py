@@ -15,7 +15,8 @@ __all__ = ["KEYS", "as_data"]
 # What the keys of the JSON report mean. The report contains this table too.
 KEYS = {
     "source": "the data: file name, target column, rows, columns and what was done with each, notes on "
-    "how they were read, SHA-256 hash of the file, whether rows have weights and leave in groups",
+    "how they were read, SHA-256 hash of the file, whether rows have weights, and in how many groups they "
+    "leave, null without groups",
     "made": "the day, and the versions of Python and of the packages",
     "model": "the fitted model; `mixture` says whether its settings were chosen and mixed by their "
     "left-out values. Intervals and promises of a mixture are approximate: the preprocessing and the "
@@ -29,8 +30,9 @@ KEYS = {
     "positive": "the class that thresholds are about, and for two classes recall and precision; null for "
     "more than two classes of which none was chosen",
     "performance": "error, recall, precision and F1 of the left-out predictions, each {value, low, high} "
-    "with a 95 % Wilson interval. For each prediction the row's stratum is left out: one row of the "
-    "rarest class and its share of the others. For more than two classes recall, precision and F1 are "
+    "with a 95 % Wilson interval, which counts as many rows as are independent of each other. For each "
+    "prediction the row's stratum is left out, one row of the rarest class and its share of the others, or "
+    "its group. For more than two classes recall, precision and F1 are "
     "averages over the classes, without intervals",
     "per_class": "the same of each class against the rest (empty for two classes)",
     "confusion": "number of rows of each class, a list each, that were predicted as each class, left out",
@@ -75,7 +77,7 @@ KEYS = {
     "rows; null if not asked for; `reason` says why there is no threshold",
     "rejection": "the confidence from which on rows are answered, so that the error stays below "
     "--max-risk. It is chosen as on held-out data, at 90 %; on left-out probabilities this is no "
-    "guarantee; null if not asked for",
+    "guarantee. Of a group one row counts; null if not asked for",
 }
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import log_loss
 
-from bayes_svm.metrics.intervals import proportion_interval
 from bayes_svm.metrics.risk_coverage import risk_coverage_curve
+
+from .evidence import evidence_of
 
 __all__ = [
     "Answered",
@@ -28,6 +30,8 @@ __all__ = [
 
 # Largest number of points of a curve: more cannot be told apart on a page. The two ends are always kept.
 MAX_POINTS = 201
+# Probability that the interval of a bin, or of all bins together, misses.
+ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,10 @@ class Bin:
         Lower end of the Clopper-Pearson interval of `observed`.
     high : float
         Upper end of that interval.
+    joint_low : float
+        Lower end of the interval of `observed` that holds for all k bins together: at 1 - 0.05 / k for each.
+    joint_high : float
+        Upper end of that interval.
     """
 
     lower: float
@@ -62,6 +70,8 @@ class Bin:
     observed: float
     low: float
     high: float
+    joint_low: float
+    joint_high: float
 
 
 @dataclass(frozen=True)
@@ -194,7 +204,9 @@ class RiskCoveragePoints:
     area: float
 
 
-def reliability(probability: np.ndarray, outcome: np.ndarray, n_bins: int = 10) -> Reliability:
+def reliability(
+    probability: np.ndarray, outcome: np.ndarray, groups: Any = None, n_bins: int = 10
+) -> Reliability:
     """Compare probabilities with how often they came true, in bins of equal width.
 
     A bin includes its lower end, the last one its upper end too. The intervals are Clopper-Pearson
@@ -206,6 +218,8 @@ def reliability(probability: np.ndarray, outcome: np.ndarray, n_bins: int = 10) 
         Predicted probabilities.
     outcome : ndarray of bool of shape (n,)
         Whether each prediction came true.
+    groups : ndarray of shape (n,) or None
+        Group of each row, if not the rows but their groups are independent.
     n_bins : int
         Number of bins, empty ones included.
 
@@ -216,25 +230,24 @@ def reliability(probability: np.ndarray, outcome: np.ndarray, n_bins: int = 10) 
     """
     edges = np.arange(n_bins + 1) / n_bins
     index = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, n_bins - 1)
-    n = np.bincount(index, minlength=n_bins)
-    hits = np.bincount(index, weights=np.asarray(outcome, dtype=float), minlength=n_bins).astype(int)
-    total = np.bincount(index, weights=probability, minlength=n_bins)
-    used = np.flatnonzero(n)
-    low, high = proportion_interval(hits[used], n[used], interval="clopper-pearson")
-    bins = tuple(
-        Bin(
-            lower=float(edges[b]),
-            upper=float(edges[b + 1]),
-            n=int(n[b]),
-            hits=int(hits[b]),
-            predicted=total[b] / n[b],
-            observed=hits[b] / n[b],
-            low=lowest,
-            high=highest,
+    used, outcome = np.unique(index), np.asarray(outcome, dtype=float)
+    bins = []
+    for b in used:
+        rows = index == b
+        shown = evidence_of(outcome[rows], np.ones(rows.sum()), None if groups is None else groups[rows])
+        bins.append(
+            Bin(
+                float(edges[b]),
+                float(edges[b + 1]),
+                int(rows.sum()),
+                int(outcome[rows].sum()),
+                float(probability[rows].mean()),
+                shown.share,
+                *shown.interval(ALPHA, "clopper-pearson"),
+                *shown.interval(ALPHA / len(used), "clopper-pearson"),
+            )
         )
-        for b, lowest, highest in zip(used, low.tolist(), high.tolist(), strict=True)
-    )
-    return Reliability(bins, sum(one.low <= one.predicted <= one.high for one in bins))
+    return Reliability(tuple(bins), sum(one.low <= one.predicted <= one.high for one in bins))
 
 
 def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray) -> Scores:
@@ -297,7 +310,9 @@ def threshold_points(label: str, truth: np.ndarray, probability: np.ndarray) -> 
     )
 
 
-def answered_rows(confidence: np.ndarray, wrong: np.ndarray, shares: Sequence[float]) -> tuple[Answered, ...]:
+def answered_rows(
+    confidence: np.ndarray, wrong: np.ndarray, shares: Sequence[float], groups: Any = None
+) -> tuple[Answered, ...]:
     """Return the errors among the most confident rows, for some shares of the rows.
 
     Rows of equal confidence are kept together, so that more rows may be kept than asked for.
@@ -310,6 +325,8 @@ def answered_rows(confidence: np.ndarray, wrong: np.ndarray, shares: Sequence[fl
         Whether each prediction is wrong.
     shares : sequence of float
         Smallest shares of the rows to keep.
+    groups : ndarray of shape (n,) or None
+        Group of each row, if not the rows but their groups are independent.
 
     Returns
     -------
@@ -322,10 +339,8 @@ def answered_rows(confidence: np.ndarray, wrong: np.ndarray, shares: Sequence[fl
         lowest = falling[max(0, math.ceil(share * len(falling) - 1e-9) - 1)]
         kept = confidence >= lowest
         n, errors = int(kept.sum()), int(wrong[kept].sum())
-        low, high = proportion_interval(errors, n)
-        found.append(
-            Answered(float(lowest), n, n / len(falling), errors, errors / n, float(low), float(high))
-        )
+        shown = evidence_of(wrong[kept], np.ones(n), None if groups is None else groups[kept])
+        found.append(Answered(float(lowest), n, n / len(falling), errors, shown.share, *shown.interval()))
     return tuple(dict.fromkeys(found))
 
 

@@ -98,7 +98,12 @@ class FittedTable:
     def approximate(self) -> str:
         """Why intervals and promises hold approximately only, in words."""
         saw = "preprocessing" if isinstance(self.estimator, BayesSVC) else "preprocessing and the choice"
-        return f"approximate: the {saw} saw these rows"
+        groups = (
+            ""
+            if self.table.groups is None
+            else ", and the intervals of single probabilities count rows, not groups"
+        )
+        return f"approximate: the {saw} saw these rows{groups}"
 
 
 def fit_table(table: Table, settings: Settings) -> FittedTable:

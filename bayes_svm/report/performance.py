@@ -13,10 +13,11 @@ from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
 from bayes_svm.metrics.confusion import MEASURES, Confusion
 
+from .evidence import evidence_of
 from .record import Performance, ValueWithInterval
 from .text import one_line
 
-__all__ = ["papers", "performance"]
+__all__ = ["left_out_performance", "papers", "performance"]
 
 # Two estimates of one error differ if they are further apart than this number of standard errors.
 STANDARD_ERRORS = 3.0
@@ -29,8 +30,12 @@ def papers(
     positive: int | None,
     weight: np.ndarray | None,
     notes: list[str],
+    *,
+    grouped: bool = False,
 ) -> tuple[Performance, ...]:
     """Estimates of the literature; they judge the signs of the decision values.
+
+    They leave single rows out. Where the rows belong to groups they have no intervals.
 
     Parameters
     ----------
@@ -46,6 +51,8 @@ def papers(
         Weight of each row.
     notes : list of str
         Notes are appended.
+    grouped : bool
+        Whether the model leaves out whole groups.
 
     Returns
     -------
@@ -58,7 +65,7 @@ def papers(
     train = tuple(
         Confusion.from_decisions(labels == label, values[:, k], weight) for k, label in enumerate(positives)
     )
-    notes.extend(_disagreement(clf, rows))
+    notes.extend(_disagreement(clf, rows, grouped))
     found = {
         "training": train,
         "xi-alpha": xi_alpha(clf, features, labels, sample_weight=weight).confusions,
@@ -72,11 +79,11 @@ def papers(
     if positive == 0:
         found = {name: tuple(Confusion(c.tn, c.fn, c.fp, c.tp) for c in each) for name, each in found.items()}
     order = ("training", "xi-alpha", "span", "exact leave-one-out")
-    return tuple(performance(name, found[name]) for name in order if name in found)
+    return tuple(performance(name, found[name], intervals=not grouped) for name in order if name in found)
 
 
-def _disagreement(clf: Any, rows: Any) -> list[str]:
-    """A note if the machine's error is different with single rows left out and with strata left out."""
+def _disagreement(clf: Any, rows: Any, grouped: bool) -> list[str]:
+    """A note if the machine's error is different with single rows left out and with strata or groups."""
     wrong_alone = rows.predicted != rows.y
     values = np.asarray(clf.left_out_decision_values_)
     decided = values > 0 if values.ndim == 1 else values.argmax(axis=1)
@@ -86,6 +93,12 @@ def _disagreement(clf: Any, rows: Any) -> list[str]:
     # The root is the standard error of the difference between paired counts.
     if abs(difference) <= STANDARD_ERRORS * np.sqrt(changed):
         return []
+    if grouped:
+        return [
+            f"With single rows left out {100 * wrong_alone.mean():.1f} % of the signs of the decision value "
+            f"are wrong, with whole groups left out {100 * wrong_together.mean():.1f} %. Rows of one group "
+            "know each other; how new groups fare is what the groups tell."
+        ]
     return [
         f"With single rows left out {100 * wrong_alone.mean():.1f} % of the signs of the decision value are "
         f"wrong, with strata left out {100 * wrong_together.mean():.1f} %. Leaving a row out makes its class "
@@ -93,7 +106,53 @@ def _disagreement(clf: Any, rows: Any) -> list[str]:
     ]
 
 
-def performance(name: str, confusions: tuple[Any, ...]) -> Performance:
+def left_out_performance(
+    name: str, truth: np.ndarray, said: np.ndarray, weight: np.ndarray | None, groups: Any
+) -> Performance:
+    """One class against the rest, with the intervals that the rows or their groups allow.
+
+    Parameters
+    ----------
+    name : str
+        What the row of the table is called.
+    truth : ndarray of bool of shape (n,)
+        Whether each row belongs to the class.
+    said : ndarray of bool of shape (n,)
+        Whether it is predicted to.
+    weight : ndarray of shape (n,) or None
+        Weight of each row.
+    groups : ndarray of shape (n,) or None
+        Group of each row; None if the rows are independent.
+
+    Returns
+    -------
+    Performance
+        Error, recall, precision and F1.
+    """
+    found = performance(name, (Confusion.from_decisions(truth, np.where(said, 1.0, -1.0), weight),))
+    if groups is None:
+        return found
+    right, one = truth & said, np.ones(len(truth)) if weight is None else weight
+    # Of F1, which grows with it: the share of rows both so and called so among those that are either.
+    counts = {
+        "error": (truth != said, np.ones(len(truth), dtype=bool)),
+        "recall": (right, truth),
+        "precision": (right, said),
+        "f1": (right, truth | said),
+    }
+    ends = {}
+    for measure, (part, whole) in counts.items():
+        value = getattr(found, measure).value
+        low, high = (
+            evidence_of(part * one, whole * one, groups).interval() if whole.any() else (math.nan, math.nan)
+        )
+        if measure == "f1":
+            low, high = 2 * low / (1 + low), 2 * high / (1 + high)
+        ends[measure] = ValueWithInterval(value, low, high)
+    return Performance(name=name, **ends)
+
+
+def performance(name: str, confusions: tuple[Any, ...], *, intervals: bool = True) -> Performance:
     """One confusion with its intervals, or the averages over the classes, which have no intervals.
 
     Parameters
@@ -102,13 +161,15 @@ def performance(name: str, confusions: tuple[Any, ...]) -> Performance:
         What the row of the table is called.
     confusions : tuple of Confusion
         One, or one per class.
+    intervals : bool
+        Whether there are intervals, of independent rows.
 
     Returns
     -------
     Performance
         Error, recall, precision and F1.
     """
-    if len(confusions) == 1:
+    if len(confusions) == 1 and intervals:
         return Performance(
             name=name, **{measure: _with_interval(confusions[0], measure) for measure in MEASURES}
         )

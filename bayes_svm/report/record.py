@@ -127,8 +127,8 @@ class Source:
         All columns of the file, with what was done with each.
     weighted : bool
         Whether rows count with weights.
-    grouped : bool
-        Whether rows leave in groups.
+    n_groups : int or None
+        Number of groups in which rows leave; None if they leave by themselves.
     """
 
     name: str
@@ -139,7 +139,7 @@ class Source:
     fingerprint: str | None = None
     columns: tuple[Any, ...] = ()
     weighted: bool = False
-    grouped: bool = False
+    n_groups: int | None = None
 
 
 @dataclass(frozen=True)

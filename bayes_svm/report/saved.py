@@ -125,7 +125,7 @@ def model_bytes(fitted: FittedTable) -> bytes:
     y = np.searchsorted(fitted.classes, table.labels)
     wrong = fitted.predicted != y
     confidence = fitted.left_out_proba[np.arange(len(y)), fitted.predicted]
-    promise = rejection_for(settings.aims, confidence, wrong)
+    promise = rejection_for(settings.aims, confidence, wrong, table.groups)
     content = {
         "format": FORMAT,
         "number": FORMAT_NUMBER,

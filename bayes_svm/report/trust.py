@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bayes_svm.metrics.intervals import proportion_interval
-
-from .measures import Bin, Reliability
+from .measures import Reliability
 
 __all__ = ["Trust", "trust_in"]
 
-# Probability that the verdict is wrong although all probabilities are right, at most.
-ALPHA = 0.05
 # A gap shown to be at least this large is more than slight.
 SLIGHT = 0.05
 # With a gap of this size, a test that finds nothing says little.
@@ -84,21 +80,21 @@ def trust_in(result: Reliability) -> Trust:
     'off'
     """
     bins = result.bins
-    judged = [(one, *_interval(one, len(bins))) for one in bins]
-    proven = [max(low - one.predicted, one.predicted - high, 0.0) for one, low, high in judged]
-    fullest, lowest, highest = max(judged, key=lambda entry: entry[0].n)
-    visible = max(highest - fullest.observed, fullest.observed - lowest)
+    proven = [max(one.joint_low - one.predicted, one.predicted - one.joint_high, 0.0) for one in bins]
+    fullest = max(bins, key=lambda one: one.n)
+    visible = max(fullest.joint_high - fullest.observed, fullest.observed - fullest.joint_low)
     largest = max(proven)
     if largest > 0:
-        worst, low, high = judged[proven.index(largest)]
-        verdict = "off" if largest >= SLIGHT else "slightly off"
+        worst, verdict = bins[proven.index(largest)], "off" if largest >= SLIGHT else "slightly off"
     else:
-        worst, low, high = fullest, lowest, highest
-        verdict = "good" if visible < COARSE else "unclear"
-    return Trust(verdict, len(bins), worst.predicted, worst.observed, low, high, worst.n, visible)
-
-
-def _interval(one: Bin, n_bins: int) -> tuple[float, float]:
-    """Interval of the observed share that holds for all bins together."""
-    low, high = proportion_interval(one.hits, one.n, ALPHA / n_bins, "clopper-pearson")
-    return float(low), float(high)
+        worst, verdict = fullest, "good" if visible < COARSE else "unclear"
+    return Trust(
+        verdict,
+        len(bins),
+        worst.predicted,
+        worst.observed,
+        worst.joint_low,
+        worst.joint_high,
+        worst.n,
+        visible,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .formats import MISSING, number, percent, short
+from .formats import MISSING, counted, number, percent, short
 from .record import Report, ValueWithInterval
 from .surprises import Cell, Surprise
 
@@ -98,7 +98,8 @@ def _against_base(report: Report) -> str:
 
 
 def _verdict(report: Report) -> str:
-    rows, verdict = f"{report.source.n_rows:,} rows", report.trust.verdict
+    groups, verdict = report.source.n_groups, report.trust.verdict
+    rows = f"{report.source.n_rows:,} rows" + ("" if groups is None else f" of {counted(groups, 'group')}")
     if verdict in ("good", "unclear") and report.scores.log_loss >= report.scores.base_log_loss:
         return "They say no more than how common each class is."
     return {

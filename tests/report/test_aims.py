@@ -61,11 +61,24 @@ def test_a_risk_that_cannot_be_shown_is_answered_by_one_that_can():
     found = rejection_for(Aims(max_risk=0.001), confidence, wrong)
     assert math.isnan(found.threshold)
     least = (
-        float(re.search(r"200 rows can show (.*) % at best: ask for a larger risk", found.reason)[1]) / 100
+        float(re.search(r"200 rows can show (.*) % or more, not less: ask for that", found.reason)[1]) / 100
     )
     assert rejection_for(Aims(max_risk=least), confidence, wrong).reason is None
     nothing = rejection_for(Aims(max_risk=0.5), P, np.ones(200, dtype=bool))
-    assert nothing.reason == "200 rows cannot show any"
+    assert nothing.reason == "200 rows can show no share"
+
+
+def test_of_each_group_one_row_counts():
+    confidence, wrong = PROBABILITY.max(axis=1), (P > 0.5) != LABELS
+    copies = np.repeat(np.arange(200), 5)
+    once, many = (
+        rejection_for(Aims(max_risk=0.15), confidence[rows], wrong[rows], groups)
+        for rows, groups in ((slice(None), None), (copies, copies))
+    )
+    assert many.threshold == once.threshold
+    assert many.answered == pytest.approx(once.answered)
+    less = rejection_for(Aims(max_risk=0.001), confidence[copies], wrong[copies], copies)
+    assert less.reason.startswith("200 groups, with one row of each, can show")
 
 
 def test_rows_are_left_to_a_person_until_the_risk_is_low():

@@ -80,8 +80,8 @@ def test_weights_count_in_the_error(report):
 def test_groups_leave_together(report):
     groups = np.arange(40) // 4
     result = report(("a", "b"), more={"groups": groups})
-    assert result.source.grouped
-    assert not report(("a", "b")).source.grouped
+    assert result.source.n_groups == 10
+    assert report(("a", "b")).source.n_groups is None
     assert result.importance.n_rows == 40
 
 

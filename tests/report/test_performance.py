@@ -6,7 +6,7 @@ from _data import noisy
 from bayes_svm import BayesSVC, xi_alpha
 from bayes_svm.metrics.confusion import Confusion
 from bayes_svm.report.formats import interval, percent
-from bayes_svm.report.performance import papers, performance
+from bayes_svm.report.performance import left_out_performance, papers, performance
 
 
 def test_undefined_precision_is_a_dash():
@@ -53,3 +53,35 @@ def test_weights_count_rows():
     one = {row.name: row.error.value for row in papers(model, X, y, 1, weight, [])}
     other = {row.name: row.error.value for row in papers(repeated, X[again], y[again], 1, None, [])}
     assert one["training"] == pytest.approx(other["training"])
+
+
+def test_the_intervals_are_those_of_the_groups():
+    truth, said = np.arange(60) < 30, np.arange(60) % 7 > 2
+    copies, once = np.repeat(np.arange(60), 9), left_out_performance("", truth, said, None, None)
+    many = left_out_performance("", truth[copies], said[copies], None, copies)
+    rows = left_out_performance("", truth[copies], said[copies], None, None)
+    for measure in ("error", "recall", "precision", "f1"):
+        a, b, c = (getattr(one, measure) for one in (once, many, rows))
+        assert a.value == pytest.approx(b.value) == pytest.approx(c.value)
+        # As wide as of one row of each group, but for the degrees of freedom.
+        assert b.low <= a.low < c.low < c.high < a.high <= b.high
+        assert (b.high - b.low) / (a.high - a.low) < 1.06
+
+
+def test_a_class_that_is_never_predicted_in_groups():
+    row = left_out_performance("", np.arange(8) < 4, np.zeros(8, dtype=bool), None, np.arange(8) // 2)
+    assert interval(row.precision) == ""
+    assert row.recall.low == 0.0 < row.recall.high
+
+
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+def test_estimates_of_single_rows_have_no_intervals_where_rows_belong_together():
+    X, y = noisy(60)
+    groups = np.arange(60) // 5
+    model, notes = BayesSVC().fit(X, y, groups=groups), []
+    rows = papers(model, X, y, 1, None, notes, grouped=True)
+    assert all(np.isnan(row.error.low) for row in rows)
+    again = np.repeat(np.arange(60), 5)
+    alike = BayesSVC(gamma=20.0).fit(X[again], y[again], groups=again)
+    papers(alike, X[again], y[again], 1, None, notes, grouped=True)
+    assert "with whole groups left out" in notes[0]

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from bayes_svm.report.record import ValueWithInterval
@@ -71,3 +72,10 @@ def test_why_a_value_surprises():
     )
     gone = Cell("size", None, Typical(), Typical(low=1.0, high=2.0), 0.0, 0.25, True)
     assert told(gone, surprise).startswith("So are 0.0\u00a0%")
+
+
+def test_groups_are_counted_in_the_verdict(report):
+    made = report(("a", "b"), more={"groups": np.arange(40) // 4})
+    made = replace(made, trust=replace(made.trust, verdict="good"))
+    made = replace(made, scores=replace(made.scores, log_loss=0.1, base_log_loss=0.69))
+    assert words_of(made).verdict == "Yes, as far as 40 rows of 10 groups can show."
