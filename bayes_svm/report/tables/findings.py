@@ -49,6 +49,10 @@ TOPICS = {
         "{example} read as one value",
         "write them differently in the file, or {keep}",
     ),
+    "case": (
+        "{example} kept apart, although they differ by case only",
+        "write them alike in the file if they are the same",
+    ),
     "blanks": ("blanks around values removed, and runs of blanks and line ends within them read as one", ""),
     "stand-in": (
         "{example} kept as a class, although it often stands for a missing value",
@@ -68,7 +72,7 @@ TOPICS = {
     "repeats": ("its values repeat like those of a subject", "{groups} leaves each out whole"),
 }  # fmt: skip
 # Topics whose notes differ by example.
-BY_EXAMPLE = ("marker", "none", "spelling")
+BY_EXAMPLE = ("case", "marker", "none", "spelling")
 
 
 @dataclass(frozen=True)

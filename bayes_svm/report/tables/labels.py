@@ -10,7 +10,7 @@ import numpy as np
 from bayes_svm.report.errors import InputError
 
 from .findings import Finding
-from .names import listed, short
+from .names import listed, said, short
 from .numerals import LIMIT, possible_decimals
 from .values import MARKERS, STAND_INS, as_texts, blanks_in, merged_spellings, plain
 
@@ -21,6 +21,8 @@ __all__ = ["MAX_CLASSES", "labels_of", "positive_of"]
 
 # Largest number of classes. One SVM is trained per class, and nobody reads a page with more of them.
 MAX_CLASSES = 50
+# Letters that are classes in any case: yes and no, true and false, male and female.
+PAIRS = ({"y", "n"}, {"t", "f"}, {"m", "f"}, {"m", "w"}, {"j", "n"})
 # A whole number, perhaps written as a float; "007" is a code.
 WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d{0,17}))(?:\.0*)?")
 
@@ -62,12 +64,14 @@ def labels_of(
         texts = [None if text is not None and text.lower() in MARKERS else text for text in texts]
     texts = [None if text in missing else text for text in texts]
     _check_missing(texts, column)
+    merged: list[Finding] = []
     if not kept:
-        texts, merged = merged_spellings(texts, target)
-        findings += merged
+        letters = _letters(texts)
+        texts, merged = merged_spellings(texts, target, apart=letters)
+        findings += merged + _apart(texts, letters, target)
     known = [text for text in texts if text is not None]
     labels = _as_numbers(known, target)
-    _check_classes(labels, target)
+    _check_classes(labels, target, merged)
     if not kept:
         findings += _stand_ins(labels, target)
     return labels, findings
@@ -105,6 +109,22 @@ def positive_of(text: str | None, labels: np.ndarray, target: str) -> Any:
     raise InputError(
         f"--positive {short(text)} is no class of {short(target)}; its classes are {listed(classes, 10)}"
     )
+
+
+def _letters(texts: list[str | None]) -> set[str]:
+    """One letter, or the same twice, in lower case: "A" and "a", or "AA", "Aa" and "aa", may be alleles."""
+    folded = {text.casefold() for text in texts if text is not None}
+    if folded in PAIRS:
+        return set()
+    return {text for text in folded if text.isalpha() and len(text) <= 2 and len(set(text)) == 1}
+
+
+def _apart(texts: list[str | None], letters: set[str], target: str) -> list[Finding]:
+    """A finding for each of the letters that is written in several ways."""
+    ways: dict[str, list[str]] = {}
+    for text in sorted({text for text in texts if text is not None and text.casefold() in letters}):
+        ways.setdefault(text.casefold(), []).append(text)
+    return [Finding(target, "case", 0, " and ".join(some)) for some in ways.values() if len(some) > 1]
 
 
 def _check_missing(texts: list[str | None], column: pd.Series) -> None:
@@ -151,10 +171,15 @@ def _stand_ins(labels: np.ndarray, target: str) -> list[Finding]:
     return found
 
 
-def _check_classes(labels: np.ndarray, target: str) -> None:
+def _check_classes(labels: np.ndarray, target: str, merged: list[Finding]) -> None:
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) == 1:
         only = short(classes[0])
+        if merged:
+            raise InputError(
+                f"the target {short(target)} has one class only, with {short(merged[0].example)} read as one; "
+                f"{said('--keep', target)} takes them as classes"
+            )
         raise InputError(
             f"the target {short(target)} has one class only ({only}); give rows of two or more classes"
         )

@@ -223,7 +223,7 @@ def _of_texts(texts: list[str | None], absent: set[str], name: str, kept: bool) 
 
 
 def merged_spellings(
-    texts: list[str | None], name: str, *, shortest: int = 0
+    texts: list[str | None], name: str, *, shortest: int = 0, apart: Collection[str] = ()
 ) -> tuple[list[str | None], list[Finding]]:
     """Read texts that differ by case as the most frequent of their spellings.
 
@@ -235,6 +235,8 @@ def merged_spellings(
         Name of the column.
     shortest : int
         Texts of at most so many characters are left alone: "AA", "Aa" and "aa" may be genotypes.
+    apart : collection of str
+        Texts in lower case of which all spellings are left alone.
 
     Returns
     -------
@@ -249,7 +251,7 @@ def merged_spellings(
             counts[text] = counts.get(text, 0) + 1
     alike: dict[str, list[str]] = {}
     for text in sorted(counts):
-        if len(text) > shortest:
+        if len(text) > shortest and text.casefold() not in apart:
             alike.setdefault(text.casefold(), []).append(text)
     spelling: dict[str, str] = {}
     findings = []

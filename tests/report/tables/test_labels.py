@@ -42,6 +42,39 @@ def test_spellings_are_one_class_and_that_is_said():
     assert (kept.tolist(), none) == (["a", "A", "a", "A", "A ", "A "], [])
 
 
+def test_letters_may_be_alleles():
+    genotypes = ["AA", "Aa", "aa"] * 2
+    found, findings = labels(genotypes)
+    assert found.tolist() == genotypes
+    assert notes_of(findings) == [
+        "'y': 'AA and Aa and aa' kept apart, although they differ by case only (write them alike in the file "
+        "if they are the same)."
+    ]
+    assert labels(["B", "b", "B", "b"])[0].tolist() == ["B", "b", "B", "b"]
+    assert labels(genotypes, kept=True)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "classes"),
+    [
+        (["Y", "y", "N", "n"], {"N", "Y"}),
+        (["f", "M", "F", "m", "m"], {"F", "m"}),
+        (["WT", "wt", "KO", "KO"], {"WT", "KO"}),
+        (["No", "no", "no", "yes", "Yes", "yes"], {"no", "yes"}),
+    ],
+)
+def test_short_words_are_one_class_in_any_case(texts, classes):
+    found, findings = labels(texts)
+    assert set(found.tolist()) == classes
+    assert {one.topic for one in findings} == {"spelling"}
+
+
+def test_spellings_that_leave_one_class_are_named():
+    message = "one class only, with 'WT and wt' read as one; --keep y takes them as classes"
+    with pytest.raises(InputError, match=message):
+        labels(["WT", "wt", "wt", "WT"])
+
+
 def test_blanks_within_a_label():
     found, findings = labels(["not ok", "not  ok", "fine", "fine "])
     assert found.tolist() == ["not ok", "not ok", "fine", "fine"]
