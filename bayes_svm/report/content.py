@@ -151,6 +151,7 @@ def _surprising(fitted: FittedTable, names: list[str], y: np.ndarray) -> tuple[S
         lambda row: neighbours_of(fitted.heaviest, fitted.features, row, rows, identifiers) if few else None,
         rows,
         identifiers,
+        {one.name for one in table.columns if one.date},
     )
 
 

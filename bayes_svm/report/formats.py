@@ -6,9 +6,21 @@ import math
 from typing import Any
 
 from .record import ValueWithInterval
+from .tables.dates import date_of
 from .text import shortened
 
-__all__ = ["MISSING", "counted", "decimal", "grouped", "interval", "number", "percent", "points", "short"]
+__all__ = [
+    "MISSING",
+    "counted",
+    "decimal",
+    "grouped",
+    "interval",
+    "number",
+    "percent",
+    "points",
+    "short",
+    "value_of",
+]
 
 # Largest number of characters of a value or a name in a table, and in a chart.
 MAX_TEXT, MAX_NAME = 100, 22
@@ -44,6 +56,13 @@ def number(value: Any) -> str:
     if math.isnan(value):
         return MISSING
     return f"{value:,.0f}" if FULL <= abs(value) < HUGE else f"{value:.4g}"
+
+
+def value_of(value: Any, date: bool) -> str:
+    """Format a value of the table: a number, a text, or a date that is a number of days."""
+    if value is None:
+        return "missing"
+    return date_of(value) if date and math.isfinite(value) else number(value)
 
 
 def short(text: object) -> str:

@@ -12,7 +12,7 @@ from bayes_svm.utils.types import Array, Indices
 
 from .saved import SavedModel
 from .tables.new_rows import NewRows
-from .text import printable
+from .text import at_most, printable
 
 __all__ = ["ASK", "explained_row", "outside_intervals", "predicted_columns"]
 
@@ -118,9 +118,10 @@ def _predicted(model: SavedModel, probability: Array) -> Indices:
 
 def _reason(model: SavedModel, rows: NewRows, k: int, confidence: float, unlike: bool) -> str:
     """Why a person should be asked; the empty string if the answer stands."""
-    found = list(rows.remarks[k])
+    found = at_most(rows.remarks[k])
     if not model.impute:
-        found = [*(f"missing value in column {printable(name)}" for name in rows.missing[k]), *found]
+        missing = at_most([f"missing value in column {printable(name)}" for name in rows.missing[k]])
+        found = [*missing, *found]
     if np.isnan(confidence):
         return "; ".join(found)
     if unlike:

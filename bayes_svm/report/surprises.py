@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,8 @@ class Cell:
         The same among the rows of the other class.
     reason : bool
         Whether the value is one of those that tell most against the label.
+    date : bool
+        Whether the numbers are days since 1970-01-01.
     """
 
     column: str
@@ -77,6 +80,7 @@ class Cell:
     own_share: float
     other_share: float
     reason: bool
+    date: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,7 @@ def surprising_rows(
     neighbours: Any,
     rows: np.ndarray,
     identifiers: np.ndarray | None = None,
+    dates: Collection[str] = (),
 ) -> tuple[Surprise, ...]:
     """Find the rows whose own labels are least probable.
 
@@ -155,6 +160,8 @@ def surprising_rows(
         Number of each row in the file.
     identifiers : ndarray of shape (n,), optional
         Name of each row.
+    dates : collection of str
+        The columns of dates.
 
     Returns
     -------
@@ -169,7 +176,7 @@ def surprising_rows(
     found = []
     for row, (low, high) in zip(least, intervals(least), strict=True):
         other = int(others[row].argmax())
-        cells = cells_of(frame, y, int(row), other)
+        cells = cells_of(frame, y, int(row), other, dates)
         found.append(
             Surprise(
                 row=int(rows[row]),
@@ -188,7 +195,9 @@ def surprising_rows(
     return tuple(found)
 
 
-def cells_of(frame: pd.DataFrame, y: np.ndarray, row: int, other: int) -> tuple[Cell, ...]:
+def cells_of(
+    frame: pd.DataFrame, y: np.ndarray, row: int, other: int, dates: Collection[str] = ()
+) -> tuple[Cell, ...]:
     """Compare a row's values with two classes: its own, of which it is left out, and another.
 
     Parameters
@@ -201,6 +210,8 @@ def cells_of(frame: pd.DataFrame, y: np.ndarray, row: int, other: int) -> tuple[
         Number of the row.
     other : int
         Number of the other class.
+    dates : collection of str
+        The columns of dates.
 
     Returns
     -------
@@ -215,17 +226,18 @@ def cells_of(frame: pd.DataFrame, y: np.ndarray, row: int, other: int) -> tuple[
     order = np.argsort(-ratios, kind="stable")[:MOST_CELLS]
     found = []
     for place, k in enumerate(order):
-        column = frame.iloc[:, k]
+        column, date = frame.iloc[:, k], frame.columns[k] in dates
         value = column.iloc[row]
         found.append(
             Cell(
                 column=str(frame.columns[k]),
                 value=_shown(value),
-                own=_typical(column[mine]),
-                other=_typical(column[theirs]),
+                own=_typical(column[mine], date),
+                other=_typical(column[theirs], date),
                 own_share=float(own_share[k]),
                 other_share=float(other_share[k]),
                 reason=bool(place < N_REASONS and ratios[k] >= RATIO),
+                date=date,
             )
         )
     return tuple(found)
@@ -273,13 +285,14 @@ def _shares(frame: pd.DataFrame, row: int, rows: np.ndarray) -> np.ndarray:
     return shares
 
 
-def _typical(column: pd.Series) -> Typical:
-    """Quartiles of the known numbers, or the most frequent known text; the first of several."""
+def _typical(column: pd.Series, date: bool) -> Typical:
+    """Quartiles of the numbers, of dates known ones, or the most frequent text; the first of several."""
     known = column.dropna()
     if len(known) == 0:
         return Typical()
     if _is_numeric(column.dtype):
-        low, high = np.quantile(known.to_numpy(dtype=float), [0.25, 0.75])
+        values = known.to_numpy(dtype=float)
+        low, high = np.quantile(values, [0.25, 0.75], method="lower" if date else "linear")
         return Typical(low=float(low), high=float(high))
     texts, counts = np.unique(known.astype(str).to_numpy(dtype=str), return_counts=True)
     return Typical(most=str(texts[counts.argmax()]), share=float(counts.max() / len(column)))

@@ -1,6 +1,11 @@
 """Texts of any length, made fit for one line."""
 
-__all__ = ["one_line", "printable", "shortened"]
+__all__ = ["at_most", "one_line", "printable", "shortened"]
+
+
+def at_most(texts: list[str], limit: int = 5) -> list[str]:
+    """The first texts, and how many more there are."""
+    return texts if len(texts) <= limit else [*texts[:limit], f"and {len(texts) - limit} more such"]
 
 
 def one_line(text: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .formats import MISSING, counted, number, percent, short
+from .formats import MISSING, counted, percent, short, value_of
 from .record import Report, ValueWithInterval
 from .surprises import Cell, Surprise
 
@@ -63,8 +63,8 @@ def told(cell: Cell, surprise: Surprise) -> str:
             f"the “{other}” rows."
         )
     return (
-        f"Usual for “{own}” is {number(cell.own.low)} to {number(cell.own.high)}, for “{other}” "
-        f"{number(cell.other.low)} to {number(cell.other.high)}."
+        f"Usual for “{own}” is {value_of(cell.own.low, cell.date)} to {value_of(cell.own.high, cell.date)}, "
+        f"for “{other}” {value_of(cell.other.low, cell.date)} to {value_of(cell.other.high, cell.date)}."
     )
 
 

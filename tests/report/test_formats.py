@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from bayes_svm.report.formats import counted, grouped, interval, number, percent, points, short
+from bayes_svm.report.formats import counted, grouped, interval, number, percent, points, short, value_of
 from bayes_svm.report.record import ValueWithInterval
 
 
@@ -32,3 +32,12 @@ def test_numbers_and_texts():
 def test_counts():
     assert grouped(12345) == "12,345"
     assert (counted(1, "row"), counted(0, "row"), counted(5000, "row")) == ("1 row", "0 rows", "5,000 rows")
+
+
+def test_values_of_a_table():
+    assert (value_of(None, True), value_of(None, False)) == ("missing", "missing")
+    assert (value_of(18690.0, True), value_of(18690.0, False), value_of("red", False)) == (
+        "2021-03-04",
+        "18,690",
+        "red",
+    )

@@ -103,3 +103,13 @@ def test_a_wide_table_shows_some_columns_and_counts_the_others():
     assert {len(one.cells) for one in rows} == {MOST_CELLS}
     assert {one.n_left_out for one in rows} == {80 - MOST_CELLS}
     assert rows[0].name is None
+
+
+def test_quartiles_of_dates_are_dates():
+    frame, y = table()
+    frame["seen"] = 18000.0 + np.arange(40)
+    cells = {cell.column: cell for cell in cells_of(frame, y, 0, 1, {"seen"})}
+    assert cells["seen"].date
+    assert not cells["size"].date
+    for end in (cells["seen"].own.low, cells["seen"].other.high):
+        assert end in set(frame["seen"])

@@ -79,3 +79,11 @@ def test_groups_are_counted_in_the_verdict(report):
     made = replace(made, trust=replace(made.trust, verdict="good"))
     made = replace(made, scores=replace(made.scores, log_loss=0.1, base_log_loss=0.69))
     assert words_of(made).verdict == "Yes, as far as 40 rows of 10 groups can show."
+
+
+def test_dates_are_told_as_dates():
+    surprise = Surprise(1, None, "sick", 0.1, (0.0, 0.2), "well", 0.9, "well", (), 0)
+    seen = Cell("seen", 18690.0, Typical(18680.0, 18681.0), Typical(18690.0, 18691.0), 0.0, 0.9, True, True)
+    assert told(seen, surprise) == (
+        "Usual for “sick” is 2021-02-22 to 2021-02-23, for “well” 2021-03-04 to 2021-03-05."
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from bayes_svm.report.errors import InputError
-from bayes_svm.report.text import one_line, printable
+from bayes_svm.report.text import at_most, one_line, printable
 
 from .output import say
 from .predict import add_new_rows, read_both
@@ -40,7 +40,7 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     from bayes_svm.report.predicting import explained_row
 
-    remarks = [f"{one}." for one in rows.remarks[k]]
+    remarks = [f"{one}." for one in at_most(rows.remarks[k])]
     named = "" if rows.id_name == "row" else f" ({rows.id_name} {rows.identifiers[k]})"
     say(printable(f"Row {arguments.row} of {rows.name}{named}\n{explained_row(model, rows, k)!r}\n"))
     say(printable("".join(f"note: {one_line(note)}\n" for note in [*remarks, *notes])), aside=True)

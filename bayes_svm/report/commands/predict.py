@@ -23,7 +23,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "the predicted class, the probability with its interval (for more than two classes of each class; it "
         f"may lie outside, as {WHY_OUTSIDE}), "
         "the answer, which is the predicted class or 'ask a person', and the reason to ask one: a missing or "
-        "unknown value, a number outside the training range, a row unlike the training data, or a "
+        "unknown value, a number outside the training range (with more than 20 columns of numbers: more of "
+        "them than chance explains), a row unlike the training data, or a "
         "probability too low for the --max-risk that the model was fitted with. Columns are matched by name. "
         "In the CSV a text that a spreadsheet would take as a formula begins with an apostrophe."
     )
@@ -65,7 +66,15 @@ def read_both(arguments: argparse.Namespace) -> tuple[Any, Any, list[str]]:
     model, notes = load_model(arguments.model)
     ignored = (*model.ignored, model.target)
     options = options_of(arguments)
-    rows = read_new_rows(arguments.data, model.columns, ignored, options, model.id_name, model.decimal)
+    rows = read_new_rows(
+        arguments.data,
+        model.columns,
+        ignored,
+        options,
+        model.id_name,
+        model.decimal,
+        model.about["n_rows"],
+    )
     return model, rows, [*notes, *rows.notes]
 
 

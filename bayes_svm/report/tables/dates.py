@@ -13,7 +13,7 @@ from bayes_svm.utils.types import Array
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["date_formats", "days", "days_of_times"]
+__all__ = ["date_formats", "date_of", "days", "days_of_times"]
 
 DAYS = (
     "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y",
@@ -63,6 +63,12 @@ def days(texts: Sequence[str], form: str) -> Array:
     return days_of_times(
         pd.to_datetime(pd.Series(list(texts), dtype=object), format=form, errors="coerce", utc=True)
     )
+
+
+def date_of(day: float) -> str:
+    """A number of days since 1970-01-01 as a date, with its time if it is not midnight."""
+    time = np.datetime64(round(day * DAY), "s")
+    return str(time.astype("datetime64[D]")) if day % 1.0 == 0.0 else str(time).replace("T", " ")
 
 
 def days_of_times(times: pd.Series) -> Array:

@@ -177,8 +177,8 @@ def _check_classes(labels: np.ndarray, target: str, merged: list[Finding]) -> No
         only = short(classes[0])
         if merged:
             raise InputError(
-                f"the target {short(target)} has one class only, with {short(merged[0].example)} read as one; "
-                f"{said('--keep', target)} takes them as classes"
+                f"the target {short(target)} has one class only, with {short(merged[0].example)} read as "
+                f"one; {said('--keep', target)} takes them as classes"
             )
         raise InputError(
             f"the target {short(target)} has one class only ({only}); give rows of two or more classes"

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.stats import binom
 
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.optional import needs
 from bayes_svm.report.text import printable
 
-from .dates import days
+from .dates import date_of, days
 from .findings import Finding, notes_of
 from .leaks import units_in
 from .names import listed, short, unknown_column
@@ -41,8 +42,11 @@ if TYPE_CHECKING:
 
 __all__ = ["NewRows", "Seen", "read_new_rows"]
 
-# A number further outside the training range than this share of its width is named.
-BEYOND = 0.1
+# A number further outside the training range than this share of its width is named, and one so many widths
+# outside always.
+BEYOND, FAR = 0.1, 10.0
+# With more columns of numbers, a row has some outside by chance: at most so many in 99 of 100 rows.
+FEW, CHANCE = 20, 0.99
 # Where the user may have new rows read differently: what else was done is part of the model.
 ADVISED = ("comma", "thousands", "limit")
 
@@ -120,6 +124,7 @@ def read_new_rows(
     options: Options,
     id_name: str | None = None,
     decimal: str | None = None,
+    n_training: int | None = None,
 ) -> NewRows:
     """Read rows to predict.
 
@@ -138,6 +143,8 @@ def read_new_rows(
         user names no other.
     decimal : {".", ","} or None
         Decimal mark of the training table, if it is known.
+    n_training : int or None
+        Number of training rows: the fewer, the more values of a new one are outside of their range.
 
     Returns
     -------
@@ -168,7 +175,9 @@ def read_new_rows(
     if extra:
         notes.append(f"Columns ignored, which the model does not know: {listed(extra)}.")
     decimal = decimal_of(source, replace(file, frame=frame[names]), options, usual=decimal)
-    read, missing, remarks, findings = _read_all(frame, columns, decimal, options)
+    read, missing, remarks, findings = _read_all(
+        frame, columns, decimal, options, _by_chance(columns, n_training)
+    )
     numbers = frame.index.to_numpy() + 1
     return NewRows(
         name=source.name,
@@ -202,8 +211,19 @@ def _id_of(
     return wanted, []
 
 
+def _by_chance(columns: Sequence[Seen], n_training: int | None) -> int:
+    """Number of values outside of the training range that a row may have by chance.
+
+    A new value is the smallest or the largest of n + 1 with a probability of 2 / (n + 1).
+    """
+    n_numbers = sum(one.kind == "number" for one in columns)
+    if n_training is None or n_numbers <= FEW:
+        return 0
+    return int(binom.ppf(CHANCE, n_numbers, min(1.0, 2.0 / (n_training + 1))))
+
+
 def _read_all(
-    frame: pd.DataFrame, columns: Sequence[Seen], decimal: str | None, options: Options
+    frame: pd.DataFrame, columns: Sequence[Seen], decimal: str | None, options: Options, by_chance: int
 ) -> tuple[pd.DataFrame, list[list[str]], list[list[str]], list[Finding]]:
     """The columns that the model needs; of each row the columns without a value, and remarks; and what was
     done with the values.
@@ -212,28 +232,36 @@ def _read_all(
 
     missing: list[list[str]] = [[] for _ in range(len(frame))]
     remarks: list[list[str]] = [[] for _ in range(len(frame))]
+    outside: list[list[str]] = [[] for _ in range(len(frame))]
     read = {}
     findings: list[Finding] = []
     for one in columns:
-        found, strange = _read(frame[one.name], one, decimal, options)
+        found, strange, beyond = _read(frame[one.name], one, decimal, options)
         values = found.values
         findings += found.findings
         for row, remark in strange.items():
             remarks[row].append(remark)
+        for row, remark in beyond.items():
+            outside[row].append(remark)
         for row in np.flatnonzero(pd.isna(values)).tolist():
             if row not in strange:
                 missing[row].append(one.name)
         read[one.name] = values
+    for told, some in zip(remarks, outside, strict=True):
+        if len(some) > by_chance:
+            told += some
     return pd.DataFrame(read), missing, remarks, findings
 
 
 def _read(
     column: pd.Series, seen: Seen, decimal: str | None, options: Options
-) -> tuple[Values, dict[int, str]]:
-    """The values of one column, NaN where there is none, what was done with them, and remarks by row."""
+) -> tuple[Values, dict[int, str], dict[int, str]]:
+    """The values of one column, NaN where there is none, what was done with them, remarks by row, and
+    remarks that count only if a row has many of them.
+    """
     missing = {*options.missing, *seen.missing}
     if seen.kind == "text":
-        return _texts(column, seen, missing)
+        return *_texts(column, seen, missing), {}
     import pandas as pd
 
     if seen.date and pd.api.types.is_datetime64_any_dtype(column):
@@ -265,12 +293,12 @@ def _read(
         findings += numerals_in(texts, numerals, seen.name)
     values = np.array([np.nan if text is None else by_text.get(text, np.nan) for text in texts])
     what = "date" if seen.date else "number"
-    read, strange = _in_range(Values(values, "number", findings), seen)
+    read, strange, beyond = _in_range(Values(values, "number", findings), seen)
     unread = set(known).difference(by_text)
     for row, text in enumerate(texts):
         if text in unread:
             strange[row] = f"{short(text)} in column {printable(seen.name)} is no {what}"
-    return read, strange
+    return read, strange, beyond
 
 
 def _without_per_cent(seen: Seen) -> InputError:
@@ -303,22 +331,27 @@ def _dates(texts: list[str], seen: Seen) -> dict[str, float]:
     return {text: day for text, day in zip(texts, found, strict=True) if not np.isnan(day)}
 
 
-def _in_range(read: Values, seen: Seen) -> tuple[Values, dict[int, str]]:
-    """Values, and a remark for each that is far outside the training range; none can be computed with that
-    is too large.
+def _in_range(read: Values, seen: Seen) -> tuple[Values, dict[int, str], dict[int, str]]:
+    """Values, a remark for each that is very far outside the training range, and one for each that is
+    outside; none can be computed with that is too large.
     """
     values, findings = read.values, list(read.findings)
     for text in seen.missing:
         if PLAIN["."].fullmatch(text) and (count := int((values == float(text)).sum())):
             findings.append(Finding(seen.name, "marker", count, text))
             values = np.where(values == float(text), np.nan, values)
-    margin = BEYOND * (seen.high - seen.low)
-    outside = np.flatnonzero((values < seen.low - margin) | (values > seen.high + margin))
-    remarks = {
-        row: f"{values[row]:g} in column {printable(seen.name)} is outside {seen.low:g} to {seen.high:g}"
-        for row in outside.tolist()
-    }
-    return replace(read, values=np.where(np.abs(values) <= HUGE, values, np.nan), findings=findings), remarks
+    width, distance = seen.high - seen.low, np.maximum(seen.low - values, values - seen.high)
+    known = np.abs(values) <= HUGE
+    written = date_of if seen.date else "{:g}".format
+    far: dict[int, str] = {}
+    beyond: dict[int, str] = {}
+    for row in np.flatnonzero(distance > BEYOND * width).tolist():
+        value = written(values[row]) if known[row] else f"{values[row]:g}"
+        remark = (
+            f"{value} in column {printable(seen.name)} is outside {written(seen.low)} to {written(seen.high)}"
+        )
+        (far if distance[row] > FAR * width or not known[row] else beyond)[row] = remark
+    return replace(read, values=np.where(known, values, np.nan), findings=findings), far, beyond
 
 
 def _texts(column: pd.Series, seen: Seen, missing: set[str]) -> tuple[Values, dict[int, str]]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayes_svm.report.tables.dates import date_formats, days
+from bayes_svm.report.tables.dates import date_formats, date_of, days
 
 pytest.importorskip("pandas")
 
@@ -43,3 +43,11 @@ def test_days():
     assert days(["1970-01-01 12:00"], "%Y-%m-%d %H:%M") == [0.5]
     zoned = ["1970-01-02T02:00:00+02:00", "1970-01-01T12:00:00-12:00", "1970-01-02T00:00:00Z"]
     np.testing.assert_array_equal(days(zoned, "%Y-%m-%dT%H:%M:%S%z"), [1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [("2021-03-04", "%Y-%m-%d"), ("1901-12-31", "%Y-%m-%d"), ("2021-03-04 10:30:05", "%Y-%m-%d %H:%M:%S")],
+)
+def test_days_are_written_as_they_were(text, form):
+    assert date_of(float(days([text], form)[0])) == text

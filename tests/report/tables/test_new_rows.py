@@ -73,7 +73,7 @@ def test_what_is_strange_is_told_row_by_row(write):
         ["'abc' in column size is no number"],
         ["'June' in column seen is no date"],
         ["'inf' in column size is no number"],
-        ["10592 in column seen is outside 18000 to 19000"],
+        ["1999-01-01 in column seen is outside 2019-04-14 to 2022-01-08"],
     ]
     assert found.missing == [[]] * 7
     np.testing.assert_array_equal(found.frame["size"], [5.0, 11.0, 99.0, np.nan, 5.0, np.nan, 5.0])
@@ -226,3 +226,30 @@ def test_a_comma_that_could_be_either_mark_is_that_of_the_training_table(write):
     assert read_new_rows(write(text), columns, (), Options(), decimal=".").frame["leuko"].tolist() == [1234.0]
     with pytest.raises(InputError, match="say what the comma means"):
         read_new_rows(write(text), columns, (), Options())
+
+
+@pytest.mark.parametrize("n_training", [60, 5000])
+def test_in_a_wide_table_some_numbers_are_outside_by_chance(write, n_training):
+    columns = [Seen(f"c{k}", "number", "", 0.0, 10.0) for k in range(400)]
+    header, inside = ",".join(one.name for one in columns), ["5"] * 400
+    few, many = inside.copy(), inside.copy()
+    few[:2], many[:60] = ["12"] * 2, ["12"] * 60
+    huge = [*few[:2], "1e9", *inside[3:]]
+    text = "\n".join([header, *(",".join(row) for row in (inside, few, many, huge))]) + "\n"
+    found = read_new_rows(write(text), columns, (), Options(), n_training=n_training)
+    assert [len(one) for one in found.remarks] == [0, 0, 60, 1]
+    assert found.remarks[3] == ["1e+09 in column c2 is outside 0 to 10"]
+    # In a narrow table, and where nothing is known of the training rows, each of them counts.
+    found = read_new_rows(write(text), columns, (), Options())
+    assert [len(one) for one in found.remarks] == [0, 2, 60, 3]
+
+
+def test_new_rows_like_the_training_rows_stand_in_a_wide_table(write):
+    rng = np.random.default_rng(0)
+    known, new = rng.normal(size=(60, 300)), rng.normal(size=(200, 300))
+    ends_of = zip(known.min(axis=0), known.max(axis=0), strict=True)
+    columns = [Seen(f"c{k}", "number", "", *ends) for k, ends in enumerate(ends_of)]
+    text = ",".join(one.name for one in columns) + "\n"
+    text += "\n".join(",".join(f"{value:.6f}" for value in row) for row in new) + "\n"
+    found = read_new_rows(write(text), columns, (), Options(), n_training=60)
+    assert sum(bool(one) for one in found.remarks) <= 4
