@@ -20,7 +20,7 @@ from .aims import check_aims, decision_for, rejection_for
 from .errors import InputError
 from .importance import MOST_ROWS, Importance, Shuffled, importance_of
 from .members import members_of, mixture_of, model_record
-from .model import FittedTable
+from .model import FittedTable, deciding_as
 from .neighbours import neighbours_of
 from .performance import left_out_performance, papers, performance
 from .record import Made, Report, Source
@@ -141,6 +141,7 @@ def _surprising(fitted: FittedTable, names: list[str], y: np.ndarray) -> tuple[S
     table, values = fitted.table, np.asarray(fitted.left_out_decision_values)
     rows = np.arange(1, len(y) + 1) if table.rows is None else table.rows
     identifiers, few = _identifiers(table, rows), len(y) <= neighbours.MOST_ROWS
+    machine = deciding_as(fitted.estimator)
     return surprising_rows(
         table.frame,
         names,
@@ -148,7 +149,7 @@ def _surprising(fitted: FittedTable, names: list[str], y: np.ndarray) -> tuple[S
         np.asarray(fitted.left_out_proba),
         np.asarray(fitted.predicted),
         lambda rows: left_out_intervals(values, y, rows),
-        lambda row: neighbours_of(fitted.heaviest, fitted.features, row, rows, identifiers) if few else None,
+        lambda row: neighbours_of(machine, fitted.features, row, rows, identifiers) if few else None,
         rows,
         identifiers,
         {one.name for one in table.columns if one.date},

@@ -22,8 +22,9 @@ KEYS = {
     "left-out values. Intervals and promises of a mixture are approximate: the preprocessing and the "
     "choice saw these rows",
     "model.members": "each setting with its weight in the mixture; `gamma_value` is the kernel width in "
-    "use, null for a linear kernel; `machines` has one entry for two classes, one per class for more: "
-    "numbers of free and bounded support vectors, KKT residual, relative duality gap; whether the "
+    "use, null for a linear kernel; `balanced` says whether "
+    "mistakes cost more in the rarer class; `machines` has one entry for two classes, one per class for "
+    "more: numbers of free and bounded support vectors, KKT residual, relative duality gap; whether the "
     "solution is exact, and the reason if it is not",
     "model.statuses": "how the left-out values were found: number of values by status",
     "model.seconds": "wall time of the fit, leaving out included",

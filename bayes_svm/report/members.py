@@ -66,6 +66,7 @@ def _member(clf: Any, weight: float, names: list[str]) -> Member:
         gamma=clf.gamma if takes_gamma else None,
         gamma_value=float(clf.kernel_.gamma) if takes_gamma else None,
         weight=float(weight),
+        balanced=clf.class_weight == "balanced",
         n_support=len(clf.support_),
         machines=tuple(
             MachineRecord(

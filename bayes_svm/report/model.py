@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -24,11 +25,15 @@ from .tables.features import feature_transformer
 from .tables.table import Table
 from .tables.values import plain
 
-__all__ = ["FittedTable", "features_of", "fit_table", "one_machine"]
+__all__ = ["FittedTable", "deciding_as", "features_of", "fit_table", "heaviest_of", "one_machine"]
 
 # The settings that are mixed where the user names none: C, and multiples of gamma="scale".
 COSTS = (0.1, 1.0, 10.0)
 WIDTHS = (0.25, 1.0, 4.0)
+# Of two classes, one with a smaller share than this is rare. Then half of the settings weight the classes by
+# their frequency, for which smaller C do; the others ignore a rare class if C is small.
+RARE = 0.2
+PLAIN_COSTS, BALANCED_COSTS = COSTS[1:], COSTS[:2]
 
 
 @dataclass(frozen=True)
@@ -76,9 +81,7 @@ class FittedTable:
     @property
     def heaviest(self) -> Any:
         """The one machine, or the machine of largest weight in the mixture."""
-        if not hasattr(self.estimator, "weights_"):
-            return self.estimator
-        return self.estimator.estimators_[int(np.argmax(self.estimator.weights_))]
+        return heaviest_of(self.estimator)
 
     @property
     def n_machines(self) -> int:
@@ -106,11 +109,49 @@ class FittedTable:
         return f"approximate: the {saw} saw these rows{groups}"
 
 
+def heaviest_of(estimator: Any) -> Any:
+    """The one machine, or the machine of largest weight in a mixture.
+
+    Parameters
+    ----------
+    estimator : BayesSVC or BayesSVCSearch
+        Fitted.
+
+    Returns
+    -------
+    BayesSVC
+        The machine.
+    """
+    if not hasattr(estimator, "weights_"):
+        return estimator
+    return estimator.estimators_[int(np.argmax(estimator.weights_))]
+
+
+def deciding_as(estimator: Any) -> Any:
+    """The heaviest machine, with the costs by which the whole decides.
+
+    Parameters
+    ----------
+    estimator : BayesSVC or BayesSVCSearch
+        Fitted.
+
+    Returns
+    -------
+    BayesSVC
+        A copy of the machine, with the same probabilities.
+    """
+    machine = copy.copy(heaviest_of(estimator))
+    machine.class_weight_ = estimator.class_weight_
+    return machine
+
+
 def fit_table(table: Table, settings: Settings) -> FittedTable:
     """Fit the model to a table: a mixture over a small grid of settings, by left-out values.
 
     A C or gamma that the user gave is fixed; the other stays in the grid. With both given, or with
-    ``settings.quick``, one machine is fitted.
+    ``settings.quick``, one machine is fitted. If one of two classes is rare, and the user gives no costs of
+    the classes, half of the settings weight the classes by their frequency. That is for the probabilities:
+    the most probable class is predicted.
 
     Parameters
     ----------
@@ -137,6 +178,9 @@ def fit_table(table: Table, settings: Settings) -> FittedTable:
             estimator = _unfitted(features, table, settings)
             estimator.fit(features, table.labels, sample_weight=table.weights, groups=table.groups)
         seconds = time.perf_counter() - started
+        if settings.class_weight is None and hasattr(estimator, "weights_"):
+            # Costs that are only settings to choose from are not the user's.
+            estimator.class_weight_ = np.ones(len(estimator.classes_))
     proba = np.asarray(estimator.left_out_proba_)
     values, predicted = _left_out(estimator, proba)
     return FittedTable(
@@ -202,7 +246,7 @@ def one_machine(settings: Settings, table: Table) -> BayesSVC:
 def _unfitted(features: Array, table: Table, settings: Settings) -> Any:
     """One machine, or the mixture over the grid."""
     machine = one_machine(settings, table)
-    grid: dict[str, list[float]] = {}
+    grid: dict[str, list[Any]] = {}
     if settings.C is None:
         grid["C"] = list(COSTS)
     if settings.gamma is None and Kernel(settings.kernel).takes_gamma:
@@ -210,7 +254,20 @@ def _unfitted(features: Array, table: Table, settings: Settings) -> Any:
         grid["gamma"] = [width * scale for width in WIDTHS]
     if settings.quick or not grid:
         return machine
-    return BayesSVCSearch(machine, grid, combine="stack")
+    if settings.class_weight is not None or not _one_is_rare(table):
+        return BayesSVCSearch(machine, grid, combine="stack")
+    grids: list[dict[str, list[Any]]] = []
+    for weight, costs in ((None, PLAIN_COSTS), ("balanced", BALANCED_COSTS)):
+        grids.append({**grid, "class_weight": [weight]})
+        if settings.C is None:
+            grids[-1]["C"] = list(costs)
+    return BayesSVCSearch(machine, grids, combine="stack")
+
+
+def _one_is_rare(table: Table) -> bool:
+    """Whether there are two classes, one of them rare."""
+    shares = np.bincount(np.unique(table.labels, return_inverse=True)[1], weights=table.weights)
+    return len(shares) == 2 and bool(shares.min() < RARE * shares.sum())
 
 
 def _class_weight(settings: Settings, table: Table) -> Any:

@@ -166,7 +166,7 @@ def explained_row(model: SavedModel, rows: NewRows, k: int) -> Any:
         notes.insert(
             0, f"bayes-svm predict says {label}: it says {model.positive} from {model.threshold:.3g} on"
         )
-    if model.machine is not model.estimator:
+    if hasattr(model.estimator, "weights_"):
         weights = model.estimator.weights_
         notes.insert(
             0,

@@ -221,6 +221,8 @@ class Member:
         Its value; None for the linear kernel.
     weight : float
         Its weight in the mixture; 1 for a single setting.
+    balanced : bool
+        Whether mistakes cost more in the rarer class, by the frequency of the classes.
     n_support : int
         Number of rows that are support vectors.
     machines : tuple of MachineRecord
@@ -232,6 +234,7 @@ class Member:
     gamma: str | float | None
     gamma_value: float | None
     weight: float
+    balanced: bool
     n_support: int
     machines: tuple[MachineRecord, ...]
 

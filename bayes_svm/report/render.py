@@ -87,6 +87,7 @@ def to_html(report: Report, version: str = "") -> str:
         version=version,
         classes=report.model.classes,
         two=len(report.model.classes) == 2,
+        balanced=sum(one.balanced for one in report.model.members) if report.model.mixture else 0,
         words=words_of(report),
         left_out=[one for one in report.source.columns if one.kind == "left out"],
         undefined=any(math.isnan(one.precision.value) for one in (report.performance, *report.per_class)),

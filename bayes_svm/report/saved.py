@@ -21,7 +21,7 @@ from bayes_svm.selection.search import BayesSVCSearch
 
 from .aims import CONFIDENCE, decision_for, rejection_for
 from .errors import InputError
-from .model import FittedTable
+from .model import FittedTable, deciding_as
 from .optional import needs
 from .refusals import as_notes
 from .tables.features import numeric_columns
@@ -96,10 +96,8 @@ class SavedModel:
 
     @property
     def machine(self) -> Any:
-        """The one machine, or the machine of largest weight in the mixture."""
-        if not hasattr(self.estimator, "weights_"):
-            return self.estimator
-        return self.estimator.estimators_[int(np.argmax(self.estimator.weights_))]
+        """The one machine, or that of largest weight in the mixture, which decides as the mixture does."""
+        return deciding_as(self.estimator)
 
 
 def model_bytes(fitted: FittedTable) -> bytes:

@@ -5,7 +5,7 @@ import pytest
 
 from bayes_svm import BayesSVC, BayesSVCSearch
 from bayes_svm.report.errors import InputError
-from bayes_svm.report.model import fit_table, one_machine
+from bayes_svm.report.model import deciding_as, fit_table, one_machine
 from bayes_svm.report.record import Settings
 from bayes_svm.report.tables.table import Table
 
@@ -35,6 +35,50 @@ def test_a_mixture_is_the_default(n_classes):
     top = fitted.left_out_proba[:, -1]
     assert (np.diff(values[np.argsort(top), -1]) >= 0).all()
     assert fitted.approximate == "approximate: the preprocessing and the choice saw these rows"
+
+
+def rare(n_rare=12, n=120):
+    random = np.random.default_rng(3)
+    y = (np.arange(n) < n_rare).astype(int)
+    frame = pd.DataFrame({"size": 1.5 * y + random.normal(size=n), "width": random.normal(size=n)})
+    return Table("rows.csv", "kind", frame, np.array(["low", "mid"])[y])
+
+
+def test_with_a_rare_class_half_of_the_settings_are_balanced():
+    fitted = fit_table(rare(), Settings())
+    tried = fitted.estimator.cv_results_["params"]
+    by_weight = {
+        weight: sorted({one["C"] for one in tried if one["class_weight"] == weight})
+        for weight in (None, "balanced")
+    }
+    assert by_weight == {None: [1.0, 10.0], "balanced": [0.1, 1.0]}
+    assert len(tried) == 12
+    assert any(one.class_weight == "balanced" for one in fitted.estimator.estimators_)
+    # The most probable class is predicted all the same.
+    np.testing.assert_array_equal(fitted.predicted, fitted.left_out_proba.argmax(axis=1))
+    X = fitted.features
+    best = fitted.estimator.predict_proba(X).argmax(axis=1)
+    np.testing.assert_array_equal(fitted.estimator.predict(X), fitted.classes[best])
+    told = deciding_as(fitted.estimator)
+    np.testing.assert_array_equal(told.predict_proba(X), fitted.heaviest.predict_proba(X))
+    np.testing.assert_array_equal(told.predict(X), fitted.classes[told.predict_proba(X).argmax(axis=1)])
+
+
+@pytest.mark.parametrize(
+    ("data", "settings", "weights"),
+    [
+        (rare(30), Settings(), {None}),
+        (rare(), Settings(class_weight="balanced"), {None}),
+        (rare(), Settings(C=2.0), {None, "balanced"}),
+        (rare(), Settings(gamma=0.5), {None, "balanced"}),
+        (table(3), Settings(), {None}),
+    ],
+)
+def test_when_the_costs_of_the_classes_are_tried(data, settings, weights):
+    fitted = fit_table(data, settings)
+    assert {one.get("class_weight") for one in fitted.estimator.cv_results_["params"]} == weights
+    costs = np.asarray(fitted.estimator.class_weight_)
+    assert (np.ptp(costs) > 0) == (settings.class_weight is not None)
 
 
 def test_one_machine_where_asked_for():

@@ -90,7 +90,8 @@ def add_model(parser: argparse.ArgumentParser, *, mixture: bool) -> None:
         group.add_argument(
             "--quick",
             action="store_true",
-            help="fit one machine instead of a mixture over a small grid of C and gamma",
+            help="fit one machine instead of a mixture over a small grid of C and gamma, and with a rare "
+            "class of the costs of the classes",
         )
 
 
