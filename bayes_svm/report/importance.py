@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.feature_selection import f_classif
 
 from bayes_svm.classifiers.left_out_machines import LeftOutMachines
@@ -30,6 +31,8 @@ FEWEST, MOST = 3, 5
 BUDGET = 7e8
 # With more rows, the machines without each of some rows take too much memory.
 MOST_ROWS = 6000
+# Probability that a column of a table that says nothing is called clear of chance, at most.
+ALPHA = 0.05
 # Where the values that are shuffled come from: with the same data, the result is the same.
 SEED = 0
 
@@ -82,6 +85,16 @@ class Importance:
     n_shuffles: int = 0
     n_skipped: int = 0
     reason: str | None = None
+
+    @property
+    def clear(self) -> tuple[str, ...]:
+        """Columns whose loss is further above 0 than chance explains, at 95 % for all of them together."""
+        errors = norm.isf(ALPHA / max(1, len(self.columns) + self.n_skipped))
+        return tuple(
+            one.name
+            for one in self.columns
+            if one.probability_lost > max(0.0, errors * one.probability_error)
+        )
 
 
 class Shuffled:

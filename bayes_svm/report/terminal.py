@@ -74,8 +74,13 @@ def _model(report: Report) -> str:
 
 def _text_columns(report: Report) -> list[str]:
     """The most important columns, if it was found out which they are."""
-    names = [_plain(one.name) for one in report.importance.columns[:5] if one.probability_lost > 0]
-    return [f"columns that matter most: {', '.join(names)}"] if names else []
+    clear = report.importance.clear
+    if not report.importance.columns:
+        return []
+    if not clear:
+        return ["columns that matter: none is clear of chance"]
+    more = ", ..." if len(clear) > 5 else ""
+    return [f"columns that matter most: {', '.join(map(_plain, clear[:5]))}{more}"]
 
 
 def _text_aims(report: Report) -> list[str]:

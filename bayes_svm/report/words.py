@@ -124,7 +124,8 @@ def _evidence(report: Report) -> str:
         return f"In the group of rows that is furthest off, {case}"
     return (
         "In no group of rows does what came true differ from what was predicted by more than chance. In the "
-        f"largest group, {case} A gap of {100 * trust.visible:.0f} points would have been seen there."
+        f"largest group, {case} A gap of {counted(round(100 * trust.visible), 'point')} would have been seen "
+        "there."
     )
 
 

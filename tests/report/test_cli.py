@@ -68,6 +68,10 @@ def raising(monkeypatch, error):
         (["report", "--C", "ten"], "--C: 'ten' is not a number"),
         (["report", "--kernel", "rbff"], "argument --kernel: invalid choice: 'rbff'"),
         (["report", "--gamma", "wide"], "--gamma: 'wide' is not a number"),
+        (
+            ["report", "--kernel", "linear", "--gamma", "2"],
+            "the linear kernel has no gamma: leave out --gamma",
+        ),
         (["report", "--gamma", "-2"], "--gamma: -2 is not a number above 0"),
         (["report", "--format", "pdf"], "argument --format: invalid choice: 'pdf'"),
         (["report", "--colour"], "unrecognized arguments: --colour"),

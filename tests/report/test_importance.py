@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
@@ -5,7 +7,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from bayes_svm import BayesSVC, BayesSVCSearch
 from bayes_svm.report import importance
-from bayes_svm.report.importance import Shuffled, importance_of
+from bayes_svm.report.importance import ColumnImportance, Importance, Shuffled, importance_of
 
 pd = pytest.importorskip("pandas")
 
@@ -109,3 +111,24 @@ def test_columns_that_are_not_tried_are_counted(monkeypatch):
     result = importance_of(frame, transformer, shuffled, 40)
     assert (len(result.columns), result.n_skipped, result.n_shuffles) == (5, 7, importance.FEWEST)
     assert result.columns[0].name == "c7"
+
+
+def test_clear_of_chance_is_more_than_two_errors_where_there_are_many_columns():
+    some = [ColumnImportance("a", 0.05, 0.01, 0.0, 0.0), ColumnImportance("b", 0.022, 0.01, 0.0, 0.0)]
+    assert Importance(tuple(some)).clear == ("a", "b")
+    assert Importance(tuple(some), n_skipped=100).clear == ("a",)
+    assert Importance((ColumnImportance("c", 0.0, 0.0, 0.0, 0.0),)).clear == ()
+
+
+def test_of_noise_no_column_is_clear_of_chance():
+    said = 0
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        frame = pd.DataFrame(random.normal(size=(60, 8)), columns=[f"c{k}" for k in range(8)])
+        transformer = ColumnTransformer([("numbers", StandardScaler(), list(frame.columns))])
+        features, y = np.asarray(transformer.fit_transform(frame)), random.integers(0, 2, 60)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # noise separates no classes
+            model = BayesSVC().fit(features, y)
+        said += bool(importance_of(frame, transformer, Shuffled([model], features, y, {}, None), 60).clear)
+    assert said <= 3

@@ -1,7 +1,9 @@
 import re
+from dataclasses import replace
 
 from _data import THREE
 from bayes_svm.report.aims import Aims
+from bayes_svm.report.importance import Importance
 from bayes_svm.report.terminal import to_text
 from bayes_svm.report.words import words_of
 
@@ -22,6 +24,15 @@ def test_columns_that_matter_are_named(report):
     made = report()
     (line,) = [line for line in to_text(made).splitlines() if line.startswith("columns that matter most: ")]
     assert line.split(": ")[1].split(", ")[0] == made.importance.columns[0].name
+
+
+def test_where_no_column_is_clear_of_chance_none_is_named(report):
+    made = report()
+    noise = tuple(replace(one, probability_lost=one.probability_error) for one in made.importance.columns)
+    text = to_text(replace(made, importance=replace(made.importance, columns=noise)))
+    assert "columns that matter: none is clear of chance" in text
+    none = to_text(replace(made, importance=Importance(reason="too many rows")))
+    assert "columns that matter" not in none
 
 
 def test_a_mixture_is_told(report):

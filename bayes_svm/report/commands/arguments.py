@@ -6,6 +6,8 @@ import argparse
 import re
 from typing import Any
 
+from bayes_svm.report.errors import InputError
+
 __all__ = ["add_aims", "add_how_to_read", "add_model", "add_table", "options_of", "settings_of", "share"]
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
@@ -153,10 +155,17 @@ def settings_of(arguments: argparse.Namespace) -> Any:
     -------
     Settings
         What the user chose.
+
+    Raises
+    ------
+    InputError
+        If there is a gamma for the linear kernel.
     """
     from bayes_svm.report.aims import Aims
     from bayes_svm.report.record import Settings
 
+    if arguments.gamma is not None and arguments.kernel == "linear":
+        raise InputError("the linear kernel has no gamma: leave out --gamma, or choose another --kernel")
     aims = {name: getattr(arguments, name, None) for name in Aims.__dataclass_fields__}
     return Settings(
         C=arguments.C,

@@ -6,6 +6,7 @@ import argparse
 
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.text import at_most, one_line, printable
+from bayes_svm.utils.progress import on_terminal, shown, step
 
 from .output import say
 from .predict import add_new_rows, read_both
@@ -28,7 +29,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    model, rows, notes = read_both(arguments)
+    with shown(on_terminal()):
+        model, rows, notes = read_both(arguments)
     numbers = rows.numbers.tolist()
     if arguments.row not in numbers:
         raise InputError(f"{rows.name!r} has no row {arguments.row} with values; its last is {numbers[-1]}")
@@ -40,8 +42,10 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     from bayes_svm.report.predicting import explained_row
 
+    with shown(on_terminal()), step("explaining"):
+        explained = explained_row(model, rows, k)
     remarks = [f"{one}." for one in at_most(rows.remarks[k])]
     named = "" if rows.id_name == "row" else f" ({rows.id_name} {rows.identifiers[k]})"
-    say(printable(f"Row {arguments.row} of {rows.name}{named}\n{explained_row(model, rows, k)!r}\n"))
+    say(printable(f"Row {arguments.row} of {rows.name}{named}\n{explained!r}\n"))
     say(printable("".join(f"note: {one_line(note)}\n" for note in [*remarks, *notes])), aside=True)
     return 0

@@ -47,6 +47,11 @@ def _run(arguments: argparse.Namespace) -> int:
     fitted, text = reported(arguments, form, output)
     from bayes_svm.report.saved import model_bytes
 
-    write_file(save, model_bytes(fitted), "--save")
+    try:
+        content = model_bytes(fitted)
+    except InputError as err:
+        # What was asked for cannot be had: the report says what can.
+        raise InputError(f"{err} (the report is written: {str(output)!r})") from None
+    write_file(save, content, "--save")
     say(text + f"Written: {output}\nWritten: {save}\n")
     return 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bayes_svm.report.text import one_line, printable
+from bayes_svm.utils.progress import on_terminal, shown, step
 
 from .arguments import DATA_HELP, add_how_to_read, options_of
 from .output import check_output, say, write_file
@@ -14,6 +15,7 @@ from .output import check_output, say, write_file
 __all__ = ["add", "add_new_rows", "read_both"]
 
 WHY_OUTSIDE = "the probability follows a curve, and the interval the rows with decision values like it"
+NO_CONFIDENCE = "low and high say how training rows like it are labelled; they are not a confidence interval"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -63,18 +65,20 @@ def read_both(arguments: argparse.Namespace) -> tuple[Any, Any, list[str]]:
     from bayes_svm.report.saved import load_model
     from bayes_svm.report.tables.new_rows import read_new_rows
 
-    model, notes = load_model(arguments.model)
+    with step("reading the model"):
+        model, notes = load_model(arguments.model)
     ignored = (*model.ignored, model.target)
     options = options_of(arguments)
-    rows = read_new_rows(
-        arguments.data,
-        model.columns,
-        ignored,
-        options,
-        model.id_name,
-        model.decimal,
-        model.about["n_rows"],
-    )
+    with step("reading the table"):
+        rows = read_new_rows(
+            arguments.data,
+            model.columns,
+            ignored,
+            options,
+            model.id_name,
+            model.decimal,
+            model.about["n_rows"],
+        )
     return model, rows, [*notes, *rows.notes]
 
 
@@ -85,10 +89,12 @@ def _run(arguments: argparse.Namespace) -> int:
     if output is not None:
         check_output(output, arguments.data)
         check_output(output, arguments.model, what="the model itself")
-    model, rows, notes = read_both(arguments)
-    from bayes_svm.report.predicting import outside_intervals, predicted_columns
+    with shown(on_terminal()):
+        model, rows, notes = read_both(arguments)
+        from bayes_svm.report.predicting import outside_intervals, predicted_columns
 
-    columns = predicted_columns(model, rows)
+        with step("predicting"):
+            columns = predicted_columns(model, rows)
     text = csv_text(columns)
     if output is None:
         say(text)
@@ -101,6 +107,6 @@ def _run(arguments: argparse.Namespace) -> int:
     if outside := outside_intervals(columns):
         rows_of = "1 row has" if outside == 1 else f"{outside} rows have"
         notes = [f"{rows_of} a probability outside its interval, as {WHY_OUTSIDE}", *notes]
-    notes = [about, *notes, *([f"Written: {output}"] if output else [])]
+    notes = [about, NO_CONFIDENCE, *notes, *([f"Written: {output}"] if output else [])]
     say(printable("".join(f"note: {one_line(note)}\n" for note in notes)), aside=True)
     return 0

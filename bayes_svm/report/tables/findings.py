@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .names import counted, listed, said, short
 
-__all__ = ["Finding", "change_of", "done_of", "notes_of"]
+__all__ = ["Finding", "change_of", "done_of", "notes_of", "weight_of"]
 
 KEEP = "{keep} takes it in"
 DROP = "{drop} leaves it out"
@@ -71,6 +71,11 @@ TOPICS = {
     "many texts": ("kept as text with more than 50 different values", DROP),
     "repeats": ("its values repeat like those of a subject", "{groups} leaves each out whole"),
 }  # fmt: skip
+# What to read first: what may make the whole result wrong.
+FIRST = (
+    "copy", "missing by class", "splits classes", "near copy", "tells class", "sorted", "repeats",
+    "row numbers", "daily dates", "identifier",
+)  # fmt: skip
 # Topics whose notes differ by example.
 BY_EXAMPLE = ("case", "marker", "none", "spelling")
 
@@ -95,6 +100,11 @@ class Finding:
     topic: str
     count: int = 0
     example: str = ""
+
+
+def weight_of(finding: Finding) -> int:
+    """Place among what to read: the smaller, the more it matters."""
+    return FIRST.index(finding.topic) if finding.topic in FIRST else len(FIRST)
 
 
 def done_of(findings: Iterable[Finding]) -> str:

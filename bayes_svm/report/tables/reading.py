@@ -11,7 +11,7 @@ import numpy as np
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.optional import needs
 
-from .findings import Finding, change_of, done_of, notes_of
+from .findings import Finding, change_of, done_of, notes_of, weight_of
 from .labels import labels_of, positive_of
 from .leaks import leak_of, worth_knowing
 from .names import counted, listed, resolved, short, unknown_column
@@ -103,7 +103,9 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
     columns = _columns(frame, read, found, roles, options)
     features = {one.name: read[one.name].values for one in columns if one.kind != "left out"}
     numbers = frame.index.to_numpy() + 1
-    notes += notes_of([*findings, *(one for name in frame.columns for one in found.get(name, []))])
+    # What may be wrong with the columns comes before how the file was read.
+    every = [*findings, *(one for name in frame.columns for one in found.get(name, []))]
+    notes = [*notes_of(sorted(every, key=weight_of)), *notes]
     notes += _check(features, found, target, options.impute)
     return Table(
         name=source.name,
@@ -218,6 +220,9 @@ def _roles(frame: pd.DataFrame, target: str, options: Options, name: str) -> _Ro
     for option, given in (("--drop", drop), ("--only", only)):
         if target in given:
             raise InputError(f"{option} names the target {short(target)}; leave it out there")
+    both = [one for one in keep if one in drop]
+    if both:
+        raise InputError(f"--drop and --keep both name {short(both[0])}; name it in one of them")
     dropped = dict.fromkeys(drop, "dropped")
     if only:
         spoken_of = {target, *only, *dropped}

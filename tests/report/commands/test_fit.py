@@ -58,6 +58,17 @@ def test_what_cannot_be_is_refused(table, refused, here, options, message):
     assert not list(here.glob("m*"))
 
 
+def test_a_threshold_out_of_reach_leaves_the_report_that_says_so(refused, here):
+    random = np.random.default_rng(0)
+    lines = [f"{random.normal():.3f},{'ab'[k % 2]}" for k in range(40)]
+    (here / "noise.csv").write_text("\n".join(["x,y", *lines]) + "\n", encoding="utf-8")
+    line = refused("fit", "noise.csv", "--target", "y", "--save", "m.skops", "--quick", "--precision", "0.99")
+    assert "no model is saved, as there is no threshold for precision of at least 99 %" in line
+    assert line.rstrip().endswith("(the report is written: 'bayes-svm-report.html')")
+    assert (here / "bayes-svm-report.html").exists()
+    assert not (here / "m.skops").exists()
+
+
 def test_missing_skops(table, refused, monkeypatch):
     table()
     monkeypatch.setitem(sys.modules, "skops.io", None)

@@ -37,6 +37,7 @@ def test_answers_and_reasons(model, capsys):
     assert rows[4]["reason"].endswith("unlike the training data")
     assert (rows[2]["predicted"], rows[2]["probability_ill"]) == ("", "")
     assert "5 rows: 2 answered, 3 for a person (approximate: the preprocessing saw these rows)" in err
+    assert "they are not a confidence interval" in err
 
 
 def test_the_numbers_are_those_of_the_estimator(model, capsys):

@@ -30,7 +30,7 @@ def check(path, what):
     assert table.frame["size"].tolist() == [1.5, 2.0, 0.5, 7.0]
     assert table.frame["colour"].tolist() == ["red", "blue", "blue", "red"]
     assert np.diff(table.frame["seen"]).tolist() == [-3.0, -28.0, 31.0]
-    assert what in table.notes[0]
+    assert what in table.notes[-1]
 
 
 def test_workbooks(tmp_path):
@@ -199,7 +199,7 @@ def test_rows_have_the_numbers_of_the_file_although_some_are_left_out(write):
 def test_blanks_within_names_are_single(write, tmp_path):
     table = read_table(write("crp  mg/l, b,y\n1,5,p\n4,2,q\n2,6,p\n7,3,q\n"), "y")
     assert list(table.frame) == ["crp mg/l", "b"]
-    assert "Blanks in names of columns removed, or made single: 'crp  mg/l', ' b'." in table.notes[0]
+    assert "Blanks in names of columns removed, or made single: 'crp  mg/l', ' b'." in table.notes[-1]
     rows = [["crp\n(mg/l)", "y"], [1, "p"], [4, "q"], [2, "p"], [7, "q"]]
     assert list(read_table(as_workbook(tmp_path, rows), "y").frame) == ["crp (mg/l)"]
 

@@ -38,9 +38,9 @@ def test_byte_order_mark_and_windows_line_ends(write):
     table = read_table(write(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode()), "ill")
     assert list(table.frame.columns) == ["sex"]
     assert table.notes == (
-        "The encoding is UTF-8 with a byte order mark.",
         "'age': left out: it follows the order of the file, which is sorted by class too (--keep age "
         "takes it in).",
+        "The encoding is UTF-8 with a byte order mark.",
     )
 
 
@@ -56,8 +56,13 @@ def test_leaks_are_left_out_and_named_and_can_be_kept(write):
         "code": "--keep code takes it in",
         "x": "",
     }
-    assert "'code': left out: a copy of the target, one value for each class" in table.notes[1]
+    assert "'code': left out: a copy of the target, one value for each class" in table.notes[0]
     assert list(read_table(write(text), "y", Options(keep=("id,code",))).frame.columns) == ["id", "code", "x"]
+
+
+def test_a_column_is_not_both_dropped_and_kept(write):
+    with pytest.raises(InputError, match="--drop and --keep both name 'age'; name it in one of them"):
+        read_table(write(GOOD), "ill", Options(drop=("age",), keep=("age",)))
 
 
 def test_an_identifier_in_a_sorted_file_of_noise_tells_nothing(write):
