@@ -86,7 +86,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
           the target only once as more points are accepted. With left-out or cross-validated probabilities
           it is an approximation: they are not independent, and not those of the one classifier that is
           used. If ``groups`` are passed to ``fit``, the tests count one row of each, drawn at random, and
-          the share is that among rows so drawn.
+          the share is that among rows so drawn. Another ``random_state`` may find another threshold; trying
+          several and taking the best breaks the promise.
         * "conformal": the probability that a point is accepted and answered wrongly is at most the
           target, if the sets of the estimator hold the true label with probability ``1 - target_risk``.
           No data are held out. It holds per class if that is so of the sets, as with
@@ -247,7 +248,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         ValueError
             If more than one rule is given; if ``guarantee`` has no ``target_risk``; if the estimator lacks
             ``predict_proba`` or ``predict_set``; if the reject label is one of the classes or not of the
-            type of y; or if the weights differ and ``guarantee="risk"``, whose tests count points.
+            type of y; if the weights differ and ``guarantee="risk"``, whose tests count points; if groups are
+            not one for each row; or if a part is to be held out of a precomputed kernel.
 
         Warns
         -----
@@ -372,6 +374,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
     ) -> float:
         """Threshold for the target risk; infinity, with a warning, if there is none."""
         target, used = float(self.target_risk or 0.0), np.flatnonzero(weight > 0)
+        points = f"{len(used)} points"
         if self.guarantee is None:
             found, sure = plain_threshold(curve, target), None
         else:
@@ -382,11 +385,12 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
                 )
             if groups is not None:
                 used = used[one_of_each(groups[used], self.random_state)]
+                points = f"{len(used)} points, one of each group"
             wrong, confidence, sure = wrong[used], confidence[used], float(self.confidence)
             found = shown_threshold(wrong, confidence, target, sure)
         if found is not None:
             return found
         self.guarantee_ = NOTHING_ACCEPTED
         least = smallest_plain(curve) if sure is None else smallest_shown(wrong, confidence, target, sure)
-        warn(f"{out_of_reach(target, least, sure, len(used))} Every point is rejected.")
+        warn(f"{out_of_reach(target, least, sure, points)} Every point is rejected.")
         return np.inf

@@ -70,6 +70,9 @@ def midway(values: Array, last: int) -> float:
 def one_of_each(groups: Any, random_state: Any = 0) -> Indices:
     """One row of each group, drawn at random: rows of one group are no independent evidence.
 
+    What is found on them depends on the draw. Among several draws the best must not be chosen, for that would
+    break the promise.
+
     Parameters
     ----------
     groups : array of shape (n_samples,)
@@ -201,7 +204,7 @@ def _leading(passed: Mask) -> int:
     return int(np.argmin(np.append(passed, False)))
 
 
-def out_of_reach(target_risk: float, smallest: float, sure: float | None, n: int) -> str:
+def out_of_reach(target_risk: float, smallest: float, sure: float | None, points: str) -> str:
     """What could be shown in place of a target that cannot.
 
     Parameters
@@ -212,8 +215,8 @@ def out_of_reach(target_risk: float, smallest: float, sure: float | None, n: int
         What :func:`smallest_plain` or :func:`smallest_shown` returns.
     sure : float or None
         The confidence of the tests; None if the plain threshold was asked for.
-    n : int
-        Number of points on which a threshold was looked for.
+    points : str
+        The points on which a threshold was looked for, with their number.
 
     Returns
     -------
@@ -222,11 +225,9 @@ def out_of_reach(target_risk: float, smallest: float, sure: float | None, n: int
     """
     how = "" if sure is None else f" with confidence {sure:g}"
     if smallest >= 1:
-        return (
-            f"No threshold shows any risk below 1{how} on {n} points. Use more rows, or another classifier."
-        )
+        return f"No threshold shows any risk below 1{how} on {points}. Use more rows, or another classifier."
     return (
-        f"No threshold shows a risk of at most {target_risk:g}{how} on {n} points: the smallest risk that "
+        f"No threshold shows a risk of at most {target_risk:g}{how} on {points}: the smallest risk that "
         f"can be shown is {smallest:g}. Ask for a larger risk, or use more rows."
     )
 

@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision.answers import Answers, answers, confidence_of
+from bayes_svm.leave_one_out.folds import group_numbers
 from bayes_svm.utils.metaestimators import fitted_on_rows, left_out_predictions, left_out_proba
 from bayes_svm.utils.scikit_learn import RealNotInt, routing_enabled, safe_split
 from bayes_svm.utils.types import Indices
@@ -95,8 +96,8 @@ def fit_and_answer(
     """
     fit_params, split_params = routed
     every_row = np.arange(len(y))
-    groups = split_params.get("groups", _groups_of(fit_params))
-    groups = None if groups is None else np.asarray(groups)
+    labels = split_params.get("groups", _groups_of(fit_params))
+    groups = group_numbers(labels, len(y))
     if isinstance(cv, str):
         check_is_fitted(estimator)
         return UnseenAnswers(estimator, "held-out", answers(estimator, X), every_row, groups)
@@ -124,7 +125,7 @@ def fit_and_answer(
         splits = _drawn(check_cv(folds, y[used], classifier=True), y, groups, used)
         return _cross_validate(estimator, X, y, fit_params, splits, groups, used)
     if groups is not None and not routing_enabled():
-        split_params = {"groups": groups}
+        split_params = {"groups": labels}
     splits = check_cv(cv, y, classifier=True).split(X, y, **split_params)
     return _cross_validate(estimator, X, y, fit_params, splits, groups, every_row)
 

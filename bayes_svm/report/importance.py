@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import t
 from sklearn.feature_selection import f_classif
 
 from bayes_svm.classifiers.left_out_machines import LeftOutMachines
@@ -76,6 +76,8 @@ class Importance:
         How often each column was shuffled.
     n_skipped : int
         Number of columns that were not tried: those whose means differ least between the classes.
+    n_independent : int
+        Number of groups among these rows, or of the rows without groups: the standard errors are as sure.
     reason : str or None
         Why nothing was tried; None if something was.
     """
@@ -84,12 +86,13 @@ class Importance:
     n_rows: int = 0
     n_shuffles: int = 0
     n_skipped: int = 0
+    n_independent: int = 2
     reason: str | None = None
 
     @property
     def clear(self) -> tuple[str, ...]:
         """Columns whose loss is further above 0 than chance explains, at 95 % for all of them together."""
-        errors = norm.isf(ALPHA / max(1, len(self.columns) + self.n_skipped))
+        errors = t.isf(ALPHA / max(1, len(self.columns) + self.n_skipped), self.n_independent - 1)
         return tuple(
             one.name
             for one in self.columns
@@ -191,7 +194,8 @@ def importance_of(frame: pd.DataFrame, transformer: Any, shuffled: Shuffled, n_p
             ColumnImportance(str(name), float(lost.mean()), lost_error, float(added.mean()), added_error)
         )
     found.sort(key=lambda one: -one.probability_lost)
-    return Importance(tuple(found), len(some), times, len(encoded) - len(tried))
+    independent = len(some) if shuffled.groups is None else len(np.unique(shuffled.groups))
+    return Importance(tuple(found), len(some), times, len(encoded) - len(tried), max(2, independent))
 
 
 def _features(transformer: Any, frame: pd.DataFrame) -> np.ndarray:

@@ -31,7 +31,7 @@ KEYS = {
     "positive": "the class that thresholds are about, and for two classes recall and precision; null for "
     "more than two classes of which none was chosen",
     "performance": "error, recall, precision and F1 of the left-out predictions, each {value, low, high} "
-    "with a 95 % Wilson interval, which counts as many rows as are independent of each other. For each "
+    "with a 95 % Wilson interval, or with groups one of a beta-binomial model. For each "
     "prediction the row's stratum is left out, one row of the rarest class and its share of the others, or "
     "its group. For more than two classes recall, precision and F1 are "
     "averages over the classes, without intervals",
@@ -46,13 +46,14 @@ KEYS = {
     "holds at 95 % for all `n_bins` bins together; `visible` is the gap that would have been seen in the "
     "fullest bin",
     "reliability": "bins of the left-out probability (positive class; most probable class for more than "
-    "two): rows, mean prediction, observed share, Clopper-Pearson 95 % interval",
+    "two): rows, mean prediction, observed share, its Clopper-Pearson 95 % interval, and (`joint_low`, "
+    "`joint_high`) the one that holds for all bins together; with groups, intervals of a beta-binomial model",
     "scores": "log loss and Brier score of the left-out probabilities, and of always predicting the base "
     "rates",
     "thresholds": "how many rows are rightly (`found`) and wrongly (`false_alarms`) given a label once "
     "its left-out probability reaches 0, 1, ..., 100 %; `n` rows have the label",
     "answered": "errors among the most confident rows: `n` rows with at least this `confidence`, with a "
-    "95 % Wilson interval of the `risk`",
+    "95 % interval of the `risk`",
     "risk_coverage": "error rate among the rows kept if the least confident rows are rejected first, at "
     f"most {measures.MAX_POINTS} points; `area` is the area under that curve",
     "surprising": "the rows whose own labels are least probable when they are left out: `row` counts "
@@ -61,14 +62,15 @@ KEYS = {
     "left-out values of the other rows, `predicted` is the most probable class",
     "surprising.0.cells": "values of the row beside the quartiles, or the most frequent text, of its own "
     "class and of the `other` class that it looks like; `own_share` and `other_share` say how usual the "
-    "value is in each: the share of rows with a value at least as far out, or with the same text",
+    "value is in each: the share of rows with a value at least as far out, or with the same text; with "
+    "`date` the numbers are days since 1970-01-01",
     "surprising.0.neighbours": "the training rows that speak most for (`supporting`) and against "
     "(`opposing`) what the machine trained on all rows says of it: their part of the decision value, and "
     "the probability without each; null with too many rows",
     "importance": "what left-out predictions lose if one column's values are shuffled among the rows: "
     "fall of the probability of the row's own class and rise of the error, each with its standard error "
-    "over the rows; `n_skipped` columns, those whose means differ least between the classes, were not "
-    "tried",
+    "over the rows, or over their groups; `n_skipped` columns, those whose means differ least between the "
+    "classes, were not tried",
     "papers": "estimates of the literature, which judge the sign of the decision value and not the "
     "prediction: on the training rows, xi-alpha, span, and exact leave-one-out of single rows. For more "
     "than two classes they are averages over the machines, each of one class against the rest. For a "

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from bayes_svm.metrics.risk_coverage import risk_coverage_curve
 
-from .evidence import evidence_of
+from .evidence import share_interval
 
 __all__ = [
     "Answered",
@@ -234,7 +234,7 @@ def reliability(
     bins = []
     for b in used:
         rows = index == b
-        shown = evidence_of(outcome[rows], np.ones(rows.sum()), None if groups is None else groups[rows])
+        counted = outcome[rows], np.ones(rows.sum()), None if groups is None else groups[rows]
         bins.append(
             Bin(
                 float(edges[b]),
@@ -242,9 +242,9 @@ def reliability(
                 int(rows.sum()),
                 int(outcome[rows].sum()),
                 float(probability[rows].mean()),
-                shown.share,
-                *shown.interval(ALPHA, "clopper-pearson"),
-                *shown.interval(ALPHA / len(used), "clopper-pearson"),
+                float(outcome[rows].mean()),
+                *share_interval(*counted, ALPHA, "clopper-pearson"),
+                *share_interval(*counted, ALPHA / len(used), "clopper-pearson"),
             )
         )
     return Reliability(tuple(bins), sum(one.low <= one.predicted <= one.high for one in bins))
@@ -339,8 +339,8 @@ def answered_rows(
         lowest = falling[max(0, math.ceil(share * len(falling) - 1e-9) - 1)]
         kept = confidence >= lowest
         n, errors = int(kept.sum()), int(wrong[kept].sum())
-        shown = evidence_of(wrong[kept], np.ones(n), None if groups is None else groups[kept])
-        found.append(Answered(float(lowest), n, n / len(falling), errors, shown.share, *shown.interval()))
+        ends = share_interval(wrong[kept], np.ones(n), None if groups is None else groups[kept])
+        found.append(Answered(float(lowest), n, n / len(falling), errors, errors / n, *ends))
     return tuple(dict.fromkeys(found))
 
 

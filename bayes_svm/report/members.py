@@ -48,7 +48,10 @@ def model_record(fitted: FittedTable, names: list[str]) -> Model:
     for one in members:
         statuses.update(np.asarray(one.left_out_.status).astype(str).ravel().tolist())
     return Model(
-        members=tuple(_member(one, weight, names) for one, weight in zip(members, weights, strict=True)),
+        members=tuple(
+            _member(one, weight, names, tried=fitted.settings.class_weight is None)
+            for one, weight in zip(members, weights, strict=True)
+        ),
         mixture=mixture is not None,
         n_features=fitted.features.shape[1],
         classes=tuple(ClassCount(name, int(n)) for name, n in zip(names, counts, strict=True)),
@@ -57,7 +60,7 @@ def model_record(fitted: FittedTable, names: list[str]) -> Model:
     )
 
 
-def _member(clf: Any, weight: float, names: list[str]) -> Member:
+def _member(clf: Any, weight: float, names: list[str], *, tried: bool) -> Member:
     solutions = clf.solution_ if isinstance(clf.solution_, list | tuple) else [clf.solution_]
     takes_gamma = Kernel(clf.kernel).takes_gamma
     return Member(
@@ -66,7 +69,7 @@ def _member(clf: Any, weight: float, names: list[str]) -> Member:
         gamma=clf.gamma if takes_gamma else None,
         gamma_value=float(clf.kernel_.gamma) if takes_gamma else None,
         weight=float(weight),
-        balanced=clf.class_weight == "balanced",
+        balanced=tried and clf.class_weight == "balanced",
         n_support=len(clf.support_),
         machines=tuple(
             MachineRecord(

@@ -181,6 +181,8 @@ def fit_table(table: Table, settings: Settings) -> FittedTable:
         if settings.class_weight is None and hasattr(estimator, "weights_"):
             # Costs that are only settings to choose from are not the user's.
             estimator.class_weight_ = np.ones(len(estimator.classes_))
+            wrong = estimator.classes_[estimator.left_out_proba_.argmax(axis=1)] != table.labels
+            estimator.left_out_error_ = float(np.average(wrong, weights=table.weights))
     proba = np.asarray(estimator.left_out_proba_)
     values, predicted = _left_out(estimator, proba)
     return FittedTable(

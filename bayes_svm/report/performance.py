@@ -13,7 +13,7 @@ from bayes_svm.leave_one_out import leave_one_out
 from bayes_svm.leave_one_out.estimates import span_estimate, xi_alpha
 from bayes_svm.metrics.confusion import MEASURES, Confusion
 
-from .evidence import evidence_of
+from .evidence import share_interval
 from .record import Performance, ValueWithInterval
 from .text import one_line
 
@@ -143,9 +143,9 @@ def left_out_performance(
     ends = {}
     for measure, (part, whole) in counts.items():
         value = getattr(found, measure).value
-        low, high = (
-            evidence_of(part * one, whole * one, groups).interval() if whole.any() else (math.nan, math.nan)
-        )
+        low = high = math.nan
+        if whole.any():
+            low, high = share_interval(part * one, whole * one, groups)
         if measure == "f1":
             low, high = 2 * low / (1 + low), 2 * high / (1 + high)
         ends[measure] = ValueWithInterval(value, low, high)

@@ -168,6 +168,12 @@ def explained_row(model: SavedModel, rows: NewRows, k: int) -> Any:
         )
     if hasattr(model.estimator, "weights_"):
         weights = model.estimator.weights_
+        if model.machine.class_weight == "balanced" and np.ptp(model.estimator.class_weight_) == 0.0:
+            notes.insert(
+                0,
+                "in its training mistakes in the rarer class cost more, for the sake of the probability: the "
+                "sign of its decision value is no prediction",
+            )
         notes.insert(
             0,
             f"this is the heaviest of {len(weights)} machines, with weight {weights.max():.2f}; together "

@@ -222,7 +222,8 @@ class Member:
     weight : float
         Its weight in the mixture; 1 for a single setting.
     balanced : bool
-        Whether mistakes cost more in the rarer class, by the frequency of the classes.
+        Whether its mistakes cost more in the rarer class although the user asked for no costs; this was tried
+        for the probabilities.
     n_support : int
         Number of rows that are support vectors.
     machines : tuple of MachineRecord

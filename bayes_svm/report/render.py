@@ -78,7 +78,7 @@ def to_html(report: Report, version: str = "") -> str:
         lstrip_blocks=True,
         loader=jinja2.FunctionLoader(_file),
     )
-    for name in formats.__all__[1:]:
+    for name in (one for one in formats.__all__ if one.islower()):
         environment.filters[name] = getattr(formats, name)
     environment.filters["told"] = told
     style, script = _file("page.css"), _file("page.js")

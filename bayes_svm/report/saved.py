@@ -39,6 +39,8 @@ FORMAT, FORMAT_NUMBER = "bayes-svm model", 2
 TRUSTED = [*TRUSTED_TYPES, "numpy.dtype", "sklearn.compose._column_transformer._RemainderColsList"]
 # How such a file begins.
 ZIP = b"PK\x03\x04"
+# Numbers of a column with at most so many different ones are codes, or counts.
+CODED = 10
 # Packages that the numbers depend on.
 PACKAGES = ("bayes-svm", "scikit-learn", "numpy", "scipy")
 
@@ -297,7 +299,8 @@ def _seen(fitted: FittedTable) -> list[Seen]:
         if name in numeric:
             values = frame[name].to_numpy(dtype=float)
             low, high = float(np.nanmin(values)), float(np.nanmax(values))
-            found.append(Seen(name, "number", column.date, low, high, (), missing, column.per_cent))
+            coded = len(np.unique(values[~np.isnan(values)])) <= CODED
+            found.append(Seen(name, "number", column.date, low, high, (), missing, column.per_cent, coded))
         else:
             texts = tuple(sorted(set(frame[name].dropna())))
             found.append(Seen(name, "text", values=texts, missing=missing))

@@ -286,7 +286,7 @@ def _shares(frame: pd.DataFrame, row: int, rows: np.ndarray) -> np.ndarray:
 
 
 def _typical(column: pd.Series, date: bool) -> Typical:
-    """Quartiles of the numbers, of dates known ones, or the most frequent text; the first of several."""
+    """Quartiles of numbers, which of dates are dates of the column; of texts the most frequent, the first."""
     known = column.dropna()
     if len(known) == 0:
         return Typical()

@@ -112,20 +112,21 @@ def _verdict(report: Report) -> str:
 
 def _evidence(report: Report) -> str:
     trust = report.trust
-    groups = "the only group" if trust.n_bins == 1 else f"all {trust.n_bins} groups together"
+    bins = "the only bin" if trust.n_bins == 1 else f"all {trust.n_bins} bins together"
+    exact = "exact " if report.source.n_groups is None else ""
     of = f"of “{short(report.positive)}”" if len(report.model.classes) == 2 else "of being right"
     were = "1 row was" if trust.n == 1 else f"{trust.n:,} rows were"
     case = (
         f"{were} given a chance {of} of {percent(trust.predicted)} on average, and it came "
-        f"true for {percent(trust.observed)} (exact 95 % interval for {groups}: {100 * trust.low:.0f} to "
+        f"true for {percent(trust.observed)} ({exact}95 % interval for {bins}: {100 * trust.low:.0f} to "
         f"{100 * trust.high:.0f} %)."
     )
     if trust.verdict in ("off", "slightly off"):
-        return f"In the group of rows that is furthest off, {case}"
+        return f"In the bin of probabilities that is furthest off, {case}"
     return (
-        "In no group of rows does what came true differ from what was predicted by more than chance. In the "
-        f"largest group, {case} A gap of {counted(round(100 * trust.visible), 'point')} would have been seen "
-        "there."
+        "In no bin of probabilities does what came true differ from what was predicted by more than chance. "
+        f"In the largest bin, {case} A gap of {counted(round(100 * trust.visible), 'point')} would have been "
+        "seen there."
     )
 
 

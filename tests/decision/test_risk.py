@@ -126,7 +126,7 @@ def test_the_risk_that_is_named_can_be_shown(seed):
 
 def test_where_no_risk_can_be_shown():
     assert smallest_shown(np.ones(50, bool), np.linspace(0.5, 1, 50), 0.1, SURE) == 1.0
-    assert "any risk below 1 with confidence 0.9 on 50 points" in out_of_reach(0.1, 1.0, SURE, 50)
+    assert "any risk below 1 with confidence 0.9 on 50 points" in out_of_reach(0.1, 1.0, SURE, "50 points")
 
 
 @pytest.mark.parametrize(("risk", "up"), [(0.1234, 0.124), (0.05, 0.05), (1 / 101, 0.00991), (0.9999, 1.0)])

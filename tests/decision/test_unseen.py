@@ -92,3 +92,19 @@ def test_rows_without_weight_have_no_part_in_the_split(cv, grouped):
     assert a.threshold_ == pytest.approx(b.threshold_)
     assert a.coverage_ == b.coverage_
     assert a.selective_risk_ == b.selective_risk_
+
+
+@pytest.mark.parametrize("cv", [5, 0.3, "prefit"])
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (np.arange(2 * len(Y)) // 4, "one label for each of the 600 rows"),
+        (np.arange(len(Y) - 1) // 4, "one label for each of the 600 rows"),
+        (np.zeros((len(Y), 2)), "one label for each of the 600 rows"),
+        (np.where(np.arange(len(Y)) == 3, np.nan, np.arange(len(Y)) // 4), "NaN"),
+    ],
+)
+def test_groups_that_are_not_one_for_each_row_are_refused(cv, groups, message):
+    estimator = LogisticRegression().fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        RejectOptionClassifier(estimator, target_coverage=0.8, cv=cv).fit(X, Y, groups=groups)

@@ -3,90 +3,103 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import binomtest, t
+from scipy.stats import betabinom, binomtest
 
 from bayes_svm.metrics.intervals import proportion_interval
-from bayes_svm.report.evidence import Evidence, error_of_mean, evidence_of
+from bayes_svm.report.evidence import error_of_mean, share_interval
 
 
-def evidence(part, groups):
-    return evidence_of(np.asarray(part, dtype=float), np.ones(len(part)), groups)
+def interval(part, groups, *options):
+    return share_interval(np.asarray(part, dtype=float), np.ones(len(part)), groups, *options)
 
 
 def test_independent_rows_have_the_usual_intervals():
-    shown = evidence(np.arange(50) < 7, None)
-    assert_allclose(shown.interval(), proportion_interval(7, 50))
-    assert_allclose(
-        shown.interval(0.1, "clopper-pearson"), binomtest(7, 50).proportion_ci(0.9, method="exact")
-    )
+    some = np.arange(50) < 7
+    assert_allclose(interval(some, None), proportion_interval(7, 50))
+    exact = binomtest(7, 50).proportion_ci(0.9, method="exact")
+    assert_allclose(interval(some, None, 0.1, "clopper-pearson"), exact)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.005])
+def test_the_interval_is_that_of_the_definition(alpha):
+    own, size = np.array([0, 3, 1, 7, 0, 2]), np.array([5, 6, 4, 8, 3, 5])
+    groups = np.repeat(np.arange(6), size)
+    part = np.concatenate([np.arange(n) < k for k, n in zip(own, size, strict=True)])
+    # Midpoints of a much finer grid, and the distribution of SciPy.
+    angle, found, most = (np.arange(4000) + 0.5) / 4000 * math.pi / 2, [], []
+    for correlation in ((np.arange(40) + 0.5) / 40) ** 2:
+        s = 1 / correlation - 1
+        p = np.sin(angle) ** 2
+        logs = sum(betabinom.logpmf(k, n, p * s, (1 - p) * s) for k, n in zip(own, size, strict=True))
+        total = np.cumsum(np.exp(logs))
+        found.append(np.sin(np.interp([alpha / 2, 1 - alpha / 2], total / total[-1], angle)) ** 2)
+        most.append(logs.max())
+    possible = np.array(found)[np.array(most) > max(most) - 1.92]
+    ends = possible[:, 0].min(), possible[:, 1].max()
+    assert_allclose(interval(part, groups, alpha), ends, atol=1e-3)
 
 
 def test_copies_show_what_one_row_of_each_group_shows():
     once = np.arange(40) < 12
-    shown = evidence(np.repeat(once, 6), np.repeat(np.arange(40), 6))
-    assert shown.share == 0.3
-    # Of the variance of 40 rows, n - 1 of which are free.
-    assert shown.n == pytest.approx(39)
-    assert shown.degrees == 39
+    many = interval(np.repeat(once, 6), np.repeat(np.arange(40), 6))
+    assert_allclose(many, proportion_interval(12, 40), atol=0.03)
 
 
-def test_the_number_of_rows_is_that_of_the_definition():
+def test_rows_that_belong_together_by_name_only_lose_little():
     rng = np.random.default_rng(0)
-    groups, part, whole = rng.integers(0, 9, 80), (rng.random(80) < 0.4) * 1.0, rng.integers(1, 4, 80) * 1.0
-    part = part * whole
-    p, between = part.sum() / whole.sum(), 0.0
-    for g in range(9):
-        own = groups == g
-        between += (part[own].sum() - p * whole[own].sum()) ** 2
-    variance = 9 / 8 * between / whole.sum() ** 2
-    assert evidence_of(part, whole, groups).n == pytest.approx(min(p * (1 - p) / variance, whole.sum()))
+    part, groups = rng.random(600) < 0.3, np.arange(600) // 10
+    low, high = interval(part, groups)
+    alone = interval(part, None)
+    assert low < alone[0] < alone[1] < high
+    assert high - low < 1.4 * (alone[1] - alone[0])
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_where_all_rows_agree_each_group_counts_once(value):
-    groups = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])
-    shown = evidence(np.full(9, value), groups)
-    assert shown.n == pytest.approx(3)
-    low, high = shown.interval()
-    assert low <= value <= high
-    assert high - low > 0.5
-    # Groups of different sizes are worth less than so many equal ones.
-    assert evidence(np.ones(9), np.array([0] * 7 + [1, 2])).n == pytest.approx(81 / 51)
+def test_where_all_rows_agree_a_group_to_come_may_not():
+    groups = np.repeat(np.arange(10), 100)
+    low, high = interval(np.zeros(1000), groups)
+    assert low == 0.0
+    assert 0.15 < high < 0.25
+    assert interval(np.ones(1000), groups) == pytest.approx((1.0 - high, 1.0))
 
 
-def test_groups_with_the_same_share_count_once_each():
-    assert evidence([1, 0, 1, 0, 1, 0], np.array([0, 0, 1, 1, 2, 2])).n == pytest.approx(3)
+def test_errors_say_more_if_they_are_spread_over_the_groups():
+    groups, widths = np.repeat(np.arange(10), 100), []
+    for together in (1, 2, 5, 10):
+        part = ((np.arange(1000) % 100 < together) & (groups < 10 // together)).astype(float)
+        assert part.sum() == 10
+        low, high = interval(part, groups)
+        widths.append(high - low)
+    assert widths == sorted(widths)
+    assert widths[-1] > 10 * widths[0]
 
 
-def test_rows_never_count_more_than_once():
-    # The rows of each group differ more than rows of different groups do.
-    part = np.tile([1, 0, 0, 1], 10)
-    part[:3] = 1
-    assert evidence(part, np.arange(40) // 4).n <= 40
-
-
-def test_one_group_says_nothing():
-    assert evidence([1, 0, 1], np.zeros(3)).interval() == (0.0, 1.0)
+def test_one_group_says_little():
+    low, high = interval([1, 0, 1], np.zeros(3))
+    assert high - low > 0.8
+    assert interval(np.zeros(50), np.zeros(50))[1] > 0.6
     assert error_of_mean(np.arange(3.0), np.zeros(3)) == 1.0
 
 
-def test_few_groups_widen_the_interval():
-    wide, narrow = Evidence(0.3, 20, 3).interval(), Evidence(0.3, 20).interval()
-    assert wide[0] < narrow[0] < narrow[1] < wide[1]
-    smaller = 20 * (1.959963984540054 / t.ppf(0.975, 3)) ** 2
-    assert_allclose(wide, proportion_interval(0.3 * smaller, smaller))
+def test_weights_count_rows_and_rows_that_count_for_nothing_do_not():
+    part, whole, groups = np.array([1.0, 0, 0, 2, 0]), np.array([1.0, 1, 2, 2, 0]), np.array([0, 0, 1, 1, 2])
+    copies = share_interval(np.array([1.0, 0, 0, 0, 1, 1]), np.ones(6), np.array([0, 0, 1, 1, 1, 1]))
+    assert_allclose(share_interval(part, whole, groups), copies)
 
 
-@pytest.mark.parametrize("alike", [0.0, 0.5, 1.0])
-def test_the_interval_holds_the_share_as_often_as_it_says(alike):
-    """Rows of a group share one draw with a probability, and have one of their own otherwise."""
-    rng, held = np.random.default_rng(1), 0
+@pytest.mark.parametrize("alike", [0.0, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("share", [0.04, 0.3])
+def test_the_interval_holds_the_share_as_often_as_it_says(alike, share):
+    """Rows of a group are of a group's own share, drawn from a beta distribution of this correlation."""
+    rng, held, n = np.random.default_rng(1), 0, 200
     groups = np.repeat(np.arange(30), 8)
-    for _ in range(400):
-        shared, own = np.repeat(rng.random(30) < 0.3, 8), rng.random(240) < 0.3
-        low, high = evidence(np.where(rng.random(240) < alike, shared, own), groups).interval()
-        held += low <= 0.3 <= high
-    assert held >= 0.92 * 400
+    for _ in range(n):
+        if alike in (0.0, 1.0):
+            own = (rng.random(30) < share) if alike else np.full(30, share)
+        else:
+            own = rng.beta(share * (1 - alike) / alike, (1 - share) * (1 - alike) / alike, size=30)
+        low, high = interval(rng.random(240) < np.repeat(own, 8), groups)
+        held += low <= share <= high
+    assert held >= 0.91 * n
 
 
 def test_error_of_the_mean():

@@ -87,6 +87,7 @@ def test_groups_and_weights_are_those_of_the_fit():
     result, shuffled, _ = found(groups=np.arange(80) // 4, sample_weight=weights)
     assert result.columns[0].name == "decides"
     assert len(shuffled.rows) == 80
+    assert result.n_independent == 20
 
 
 def test_a_mixture_is_shuffled_as_a_whole():
@@ -115,8 +116,10 @@ def test_columns_that_are_not_tried_are_counted(monkeypatch):
 
 def test_clear_of_chance_is_more_than_two_errors_where_there_are_many_columns():
     some = [ColumnImportance("a", 0.05, 0.01, 0.0, 0.0), ColumnImportance("b", 0.022, 0.01, 0.0, 0.0)]
-    assert Importance(tuple(some)).clear == ("a", "b")
-    assert Importance(tuple(some), n_skipped=100).clear == ("a",)
+    assert Importance(tuple(some), n_independent=60).clear == ("a", "b")
+    assert Importance(tuple(some), n_skipped=100, n_independent=60).clear == ("a",)
+    # Of two groups nobody knows how far they are from others.
+    assert Importance(tuple(some), n_independent=2).clear == ()
     assert Importance((ColumnImportance("c", 0.0, 0.0, 0.0, 0.0),)).clear == ()
 
 

@@ -63,9 +63,9 @@ def test_the_intervals_are_those_of_the_groups():
     for measure in ("error", "recall", "precision", "f1"):
         a, b, c = (getattr(one, measure) for one in (once, many, rows))
         assert a.value == pytest.approx(b.value) == pytest.approx(c.value)
-        # As wide as of one row of each group, but for the degrees of freedom.
-        assert b.low <= a.low < c.low < c.high < a.high <= b.high
-        assert (b.high - b.low) / (a.high - a.low) < 1.06
+        # As wide as of one row of each group.
+        assert b.low < c.low < c.high < b.high
+        assert (b.high - b.low) / (a.high - a.low) == pytest.approx(1.0, abs=0.1)
 
 
 def test_a_class_that_is_never_predicted_in_groups():

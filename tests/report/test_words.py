@@ -44,7 +44,7 @@ def test_the_verdict_follows_from_the_statistic(report):
     assert good.verdict == f"Yes, as far as {made.source.n_rows} rows can show."
     assert "A gap of 9 points would have been seen" in good.evidence
     assert off.verdict.startswith("No")
-    for text in ("1,234 rows", "80.0\u00a0%", "60.0\u00a0%", "all 7 groups together: 51 to 69 %"):
+    for text in ("1,234 rows", "80.0\u00a0%", "60.0\u00a0%", "all 7 bins together: 51 to 69 %"):
         assert text in off.evidence
     assert words(verdict="unclear", **given).verdict.startswith("Nothing speaks against it")
     assert words(verdict="slightly off", **given).verdict.startswith("Almost")

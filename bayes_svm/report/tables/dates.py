@@ -68,7 +68,8 @@ def days(texts: Sequence[str], form: str) -> Array:
 def date_of(day: float) -> str:
     """A number of days since 1970-01-01 as a date, with its time if it is not midnight."""
     time = np.datetime64(round(day * DAY), "s")
-    return str(time.astype("datetime64[D]")) if day % 1.0 == 0.0 else str(time).replace("T", " ")
+    date = time.astype("datetime64[D]")
+    return str(date) if date == time else str(time).replace("T", " ")
 
 
 def days_of_times(times: pd.Series) -> Array:

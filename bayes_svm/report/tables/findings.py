@@ -73,7 +73,7 @@ TOPICS = {
 }  # fmt: skip
 # What to read first: what may make the whole result wrong.
 FIRST = (
-    "copy", "missing by class", "splits classes", "near copy", "tells class", "sorted", "repeats",
+    "case", "copy", "missing by class", "splits classes", "near copy", "tells class", "sorted", "repeats",
     "row numbers", "daily dates", "identifier",
 )  # fmt: skip
 # Topics whose notes differ by example.

@@ -21,8 +21,6 @@ __all__ = ["MAX_CLASSES", "labels_of", "positive_of"]
 
 # Largest number of classes. One SVM is trained per class, and nobody reads a page with more of them.
 MAX_CLASSES = 50
-# Letters that are classes in any case: yes and no, true and false, male and female.
-PAIRS = ({"y", "n"}, {"t", "f"}, {"m", "f"}, {"m", "w"}, {"j", "n"})
 # A whole number, perhaps written as a float; "007" is a code.
 WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d{0,17}))(?:\.0*)?")
 
@@ -112,11 +110,18 @@ def positive_of(text: str | None, labels: np.ndarray, target: str) -> Any:
 
 
 def _letters(texts: list[str | None]) -> set[str]:
-    """One letter, or the same twice, in lower case: "A" and "a", or "AA", "Aa" and "aa", may be alleles."""
-    folded = {text.casefold() for text in texts if text is not None}
-    if folded in PAIRS:
-        return set()
-    return {text for text in folded if text.isalpha() and len(text) <= 2 and len(set(text)) == 1}
+    """Texts in lower case whose spellings may be alleles or genotypes: "A" and "a", or "AA", "Aa" and "aa".
+
+    That is so of a letter if there is no other label, and of the same letter twice if all labels are such or
+    if it is written with one of them large.
+    """
+    known = {text for text in texts if text is not None}
+    folded = {text.casefold() for text in known}
+    twice = {text for text in folded if len(text) == 2 and text.isalpha() and text[0] == text[1]}
+    if len(folded) == 1 and len(min(folded)) == 1 and min(folded).isalpha():
+        return folded
+    mixed = {text.casefold() for text in known if text[:1].isupper() and text[1:].islower()}
+    return twice if twice == folded else twice & mixed
 
 
 def _apart(texts: list[str | None], letters: set[str], target: str) -> list[Finding]:
@@ -192,5 +197,5 @@ def _check_classes(labels: np.ndarray, target: str, merged: list[Finding]) -> No
         single = [str(label) for label in classes[counts == 1]]
         raise InputError(
             f"the target {short(target)} has classes with one row only: {listed(single)}; leave-one-out "
-            "needs two or more rows of each class, so add rows or remove these"
+            "needs two or more rows of each class, so correct or remove these rows, or add more"
         )

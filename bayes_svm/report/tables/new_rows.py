@@ -44,7 +44,7 @@ __all__ = ["NewRows", "Seen", "read_new_rows"]
 
 # A number further outside the training range than this share of its width is named, and one so many widths
 # outside always.
-BEYOND, FAR = 0.1, 10.0
+BEYOND, FAR = 0.1, 5.0
 # With more columns of numbers, a row has some outside by chance: at most so many in 99 of 100 rows.
 FEW, CHANCE = 20, 0.99
 # Where the user may have new rows read differently: what else was done is part of the model.
@@ -71,6 +71,8 @@ class Seen:
         Texts and numbers that were read as missing.
     per_cent : bool or None
         Whether its numbers have per cent signs; None if that is not known.
+    coded : bool
+        Whether its numbers are few different ones, as codes and counts are: no other is there by chance.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Seen:
     values: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     per_cent: bool | None = None
+    coded: bool = False
 
 
 @dataclass(frozen=True)
@@ -216,7 +219,7 @@ def _by_chance(columns: Sequence[Seen], n_training: int | None) -> int:
 
     A new value is the smallest or the largest of n + 1 with a probability of 2 / (n + 1).
     """
-    n_numbers = sum(one.kind == "number" for one in columns)
+    n_numbers = sum(one.kind == "number" and not one.coded for one in columns)
     if n_training is None or n_numbers <= FEW:
         return 0
     return int(binom.ppf(CHANCE, n_numbers, min(1.0, 2.0 / (n_training + 1))))
@@ -350,7 +353,8 @@ def _in_range(read: Values, seen: Seen) -> tuple[Values, dict[int, str], dict[in
         remark = (
             f"{value} in column {printable(seen.name)} is outside {written(seen.low)} to {written(seen.high)}"
         )
-        (far if distance[row] > FAR * width or not known[row] else beyond)[row] = remark
+        always = seen.coded or distance[row] > FAR * width or not known[row]
+        (far if always else beyond)[row] = remark
     return replace(read, values=np.where(known, values, np.nan), findings=findings), far, beyond
 
 

@@ -50,7 +50,8 @@ def test_letters_may_be_alleles():
         "'y': 'AA and Aa and aa' kept apart, although they differ by case only (write them alike in the file "
         "if they are the same)."
     ]
-    assert labels(["B", "b", "B", "b"])[0].tolist() == ["B", "b", "B", "b"]
+    for some in (["B", "b"] * 2, ["Tt", "tt"] * 2, ["AA", "Aa", "wild", "aa"] * 2, ["AA", "aa", "BB"] * 2):
+        assert labels(some)[0].tolist() == some
     assert labels(genotypes, kept=True)[1] == []
 
 
@@ -59,6 +60,9 @@ def test_letters_may_be_alleles():
     [
         (["Y", "y", "N", "n"], {"N", "Y"}),
         (["f", "M", "F", "m", "m"], {"F", "m"}),
+        (["B", "B", "b", "M", "M"], {"B", "M"}),
+        (["n", "N", "U", "Y", "y", "U"], {"N", "U", "Y"}),
+        (["OO", "oo", "OO", "ab", "ab"], {"OO", "ab"}),
         (["WT", "wt", "KO", "KO"], {"WT", "KO"}),
         (["No", "no", "no", "yes", "Yes", "yes"], {"no", "yes"}),
     ],
