@@ -115,7 +115,7 @@ def _judged(fitted: FittedTable, names: list[str], y: np.ndarray, positive: int 
         "spreads": spreads(names, y, of_row, wrong),
         "trust": trust_in(reliable),
         "reliability": reliable,
-        "scores": measures.scores(fitted.table.labels, fitted.classes, probability),
+        "scores": measures.scores(fitted.table.labels, fitted.classes, probability, groups),
         "thresholds": tuple(measures.threshold_points(names[k], y == k, probability[:, k]) for k in curves),
         "answered": measures.answered_rows(confidence, wrong, ANSWERED, groups),
         "risk_coverage": measures.risk_coverage_points(confidence, wrong),

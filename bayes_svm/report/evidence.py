@@ -99,7 +99,7 @@ def _rising(start: Array, counts: Array) -> Array:
 
 
 def error_of_mean(of_row: np.ndarray, groups: Any) -> float:
-    """Standard error of the mean of differences of shares, whose rows may belong to groups.
+    """Standard error of the mean of values whose rows may belong to groups.
 
     Parameters
     ----------

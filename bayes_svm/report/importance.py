@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnImportance", "Importance", "Shuffled", "importance_of"]
 
-# Number of rows whose left-out predictions are made again.
-ROWS = 300
+# Number of rows whose left-out predictions are made again, at least; of the rarest class, about; and at most.
+ROWS, RAREST, MOST_TRIED = 300, 40, 1200
 # A column is shuffled this many times at least, and at most.
 FEWEST, MOST = 3, 5
 # Number of kernel values that are computed, about: a few seconds' worth.
@@ -125,7 +125,9 @@ class Shuffled:
         given: dict[str, Any],
         mixture: Any,
     ) -> None:
-        self.machines = [LeftOutMachines(one, features, labels, size=ROWS, **given) for one in members]
+        rarest = np.unique(labels, return_counts=True)[1].min()
+        size = min(MOST_TRIED, max(ROWS, math.ceil(RAREST * len(labels) / rarest)))
+        self.machines = [LeftOutMachines(one, features, labels, size=size, **given) for one in members]
         self.mixture = mixture
         self.rows = self.machines[0].rows
         groups = given.get("groups")

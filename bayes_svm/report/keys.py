@@ -49,7 +49,7 @@ KEYS = {
     "two): rows, mean prediction, observed share, its Clopper-Pearson 95 % interval, and (`joint_low`, "
     "`joint_high`) the one that holds for all bins together; with groups, intervals of a beta-binomial model",
     "scores": "log loss and Brier score of the left-out probabilities, and of always predicting the base "
-    "rates",
+    "rates; `gain_error` is the standard error of the difference of the log losses",
     "thresholds": "how many rows are rightly (`found`) and wrongly (`false_alarms`) given a label once "
     "its left-out probability reaches 0, 1, ..., 100 %; `n` rows have the label",
     "answered": "errors among the most confident rows: `n` rows with at least this `confidence`, with a "

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from bayes_svm.metrics.risk_coverage import risk_coverage_curve
 
-from .evidence import share_interval
+from .evidence import error_of_mean, share_interval
 
 __all__ = [
     "Answered",
@@ -107,12 +107,15 @@ class Scores:
         Log loss of always predicting the frequency of each class.
     base_brier : float
         Brier score of always predicting the frequency of each class.
+    gain_error : float
+        Standard error of the difference of the log losses, over the rows or their groups.
     """
 
     log_loss: float
     brier: float
     base_log_loss: float
     base_brier: float
+    gain_error: float
 
 
 @dataclass(frozen=True)
@@ -250,7 +253,7 @@ def reliability(
     return Reliability(tuple(bins), sum(one.low <= one.predicted <= one.high for one in bins))
 
 
-def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray) -> Scores:
+def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray, groups: Any = None) -> Scores:
     """Score the probabilities, and the frequencies of the classes as constant predictions.
 
     Parameters
@@ -261,6 +264,8 @@ def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray) -> 
         The labels, sorted.
     probability : ndarray of shape (n, n_classes)
         Predicted probabilities.
+    groups : ndarray of shape (n,) or None
+        Group of each row, if not the rows but their groups are independent.
 
     Returns
     -------
@@ -275,7 +280,10 @@ def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray) -> 
         # sklearn.metrics.brier_score_loss takes more than two classes only from version 1.7 on.
         return float(((prediction - truth)[:, columns] ** 2).sum(axis=1).mean())
 
+    own = truth.astype(bool)
+    gain = np.log(np.maximum(probability[own], np.finfo(float).eps)) - np.log(base[own])
     return Scores(
+        gain_error=error_of_mean(gain, groups),
         log_loss=float(log_loss(labels, probability, labels=classes)),
         brier=brier(probability),
         base_log_loss=float(log_loss(labels, base, labels=classes)),

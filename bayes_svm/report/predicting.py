@@ -168,6 +168,7 @@ def explained_row(model: SavedModel, rows: NewRows, k: int) -> Any:
         )
     if hasattr(model.estimator, "weights_"):
         weights = model.estimator.weights_
+        heaviest = "only machine" if len(weights) == 1 else f"heaviest of {len(weights)} machines"
         if model.machine.class_weight == "balanced" and np.ptp(model.estimator.class_weight_) == 0.0:
             notes.insert(
                 0,
@@ -176,8 +177,8 @@ def explained_row(model: SavedModel, rows: NewRows, k: int) -> Any:
             )
         notes.insert(
             0,
-            f"this is the heaviest of {len(weights)} machines, with weight {weights.max():.2f}; together "
-            f"they give {label} a probability of {probability[0, number]:.3f}",
+            f"this is the {heaviest}, with weight {weights.max():.2f}; the whole gives {label} a probability "
+            f"of {probability[0, number]:.3f}",
         )
     named = {
         part: tuple(replace(one, row=model.identifiers[one.row].item()) for one in getattr(found, part))

@@ -14,7 +14,7 @@ from .keys import KEYS, as_data
 from .measures import ThresholdPoints
 from .optional import needs
 from .record import Report
-from .words import told, words_of
+from .words import informative, told, words_of
 
 __all__ = ["check_html", "to_html", "to_json"]
 
@@ -89,6 +89,7 @@ def to_html(report: Report, version: str = "") -> str:
         two=len(report.model.classes) == 2,
         balanced=sum(one.balanced for one in report.model.members) if report.model.mixture else 0,
         words=words_of(report),
+        clear=report.importance.clear if informative(report) else (),
         left_out=[one for one in report.source.columns if one.kind == "left out"],
         undefined=any(math.isnan(one.precision.value) for one in (report.performance, *report.per_class)),
         estimators=ESTIMATORS,

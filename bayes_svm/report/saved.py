@@ -78,7 +78,8 @@ class SavedModel:
     approximate : str
         Why intervals and promises hold approximately only.
     about : dict
-        Where the model came from: file, fingerprint, date, versions, settings, number of rows, error.
+        Where the model came from: file, fingerprint, date, versions, settings, number of rows, error; and a
+        caution to say with its predictions.
     """
 
     transformer: Any
@@ -102,13 +103,15 @@ class SavedModel:
         return deciding_as(self.estimator)
 
 
-def model_bytes(fitted: FittedTable) -> bytes:
+def model_bytes(fitted: FittedTable, caution: str = "") -> bytes:
     """The content of the file of a fitted table.
 
     Parameters
     ----------
     fitted : FittedTable
         The fit.
+    caution : str
+        What to say with every prediction; the empty string if there is nothing.
 
     Returns
     -------
@@ -150,6 +153,7 @@ def model_bytes(fitted: FittedTable) -> bytes:
             "settings": asdict(settings),
             "n_rows": len(y),
             "error": float(np.average(wrong, weights=table.weights)),
+            "caution": caution,
         },
     }
     found: bytes = sio.dumps(content, compression=zipfile.ZIP_DEFLATED)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from .formats import counted, interval, number, percent
 from .record import Performance, Report, ValueWithInterval
 from .text import shortened
-from .words import words_of
+from .words import informative, words_of
 
 __all__ = ["to_text"]
 
@@ -43,7 +43,8 @@ def to_text(report: Report) -> str:
     rows = [["", "error", "recall", "precision", "F1"], _text_row(report.performance)]
     if report.per_class:
         rows += [["by class", "", "", "", ""], *map(_text_row, report.per_class)]
-    rows += [["papers' estimates, of the sign", "", "", "", ""], *map(_text_row, report.papers)]
+    hopeful = "" if report.source.n_groups is None else " (single rows, too hopeful with groups)"
+    rows += [[f"papers' estimates, of the sign{hopeful}", "", "", "", ""], *map(_text_row, report.papers)]
     scores = report.scores
     tail = [
         "",
@@ -51,6 +52,7 @@ def to_text(report: Report) -> str:
         f"Brier score {number(scores.brier)} (base rates {number(scores.base_brier)}), "
         f"area under risk-coverage {number(report.risk_coverage.area)}",
         *_text_aims(report),
+        _plain(words_of(report).against_base, 300),
         _plain(f"probabilities to be trusted? {words_of(report).verdict}", 300),
         *_text_columns(report),
         f"most surprising rows: {', '.join(str(one.row) for one in report.surprising)}",
@@ -74,11 +76,11 @@ def _model(report: Report) -> str:
 
 def _text_columns(report: Report) -> list[str]:
     """The most important columns, if it was found out which they are."""
-    clear = report.importance.clear
+    clear = report.importance.clear if informative(report) else ()
     if not report.importance.columns:
         return []
     if not clear:
-        return ["columns that matter: none is clear of chance"]
+        return [f"columns that matter: of {counted(report.importance.n_rows, 'row')} none is clear of chance"]
     more = ", ..." if len(clear) > 5 else ""
     return [f"columns that matter most: {', '.join(map(_plain, clear[:5]))}{more}"]
 

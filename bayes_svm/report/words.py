@@ -9,11 +9,13 @@ from .formats import MISSING, counted, percent, short, value_of
 from .record import Report, ValueWithInterval
 from .surprises import Cell, Surprise
 
-__all__ = ["Words", "clearly_below", "told", "words_of"]
+__all__ = ["Words", "clearly_below", "informative", "told", "words_of"]
 
 # Where the columns say nothing, the left-out error has up to twice the variance of that of independent rows:
 # of two rows that are alike, each is right about the other, or both are wrong.
 WIDER = math.sqrt(2.0)
+# By so many standard errors the probabilities of noise beat the shares of the classes once in twenty times.
+ERRORS = 1.645
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,28 @@ def clearly_below(error: ValueWithInterval, base: float) -> bool:
     return error.value + WIDER * (error.high - error.value) < base
 
 
+def informative(report: Report) -> bool:
+    """Whether the model says more than how common each class is, by its errors or its probabilities.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+
+    Returns
+    -------
+    bool
+        False if chance explains what it seems to know.
+    """
+    return _says_more(report) or clearly_below(report.performance.error, report.base_error)
+
+
+def _says_more(report: Report) -> bool:
+    """Whether the probabilities are better than the shares of the classes by more than chance."""
+    found = report.scores
+    return found.base_log_loss - found.log_loss > ERRORS * found.gain_error
+
+
 def _against_base(report: Report) -> str:
     error, base = report.performance.error, report.base_error
     most = max(report.model.classes, key=lambda one: one.n).label
@@ -100,8 +124,11 @@ def _against_base(report: Report) -> str:
 def _verdict(report: Report) -> str:
     groups, verdict = report.source.n_groups, report.trust.verdict
     rows = f"{report.source.n_rows:,} rows" + ("" if groups is None else f" of {counted(groups, 'group')}")
-    if verdict in ("good", "unclear") and report.scores.log_loss >= report.scores.base_log_loss:
-        return "They say no more than how common each class is."
+    if not _says_more(report):
+        if clearly_below(report.performance.error, report.base_error):
+            return "No: it tells the classes apart, but some of its confident probabilities are badly wrong."
+        off = "No: they are off, and" if verdict == "off" else "They"
+        return f"{off} say no more than how common each class is."
     return {
         "good": f"Yes, as far as {rows} can show.",
         "unclear": f"Nothing speaks against it, but {rows} are too few to tell.",

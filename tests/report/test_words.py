@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from bayes_svm.report.record import ValueWithInterval
+from bayes_svm.report.render import to_html
 from bayes_svm.report.surprises import Cell, Surprise, Typical
-from bayes_svm.report.words import told, words_of
+from bayes_svm.report.terminal import to_text
+from bayes_svm.report.words import informative, told, words_of
 
 
 @pytest.mark.parametrize(
@@ -53,11 +55,37 @@ def test_the_verdict_follows_from_the_statistic(report):
 
 def test_right_probabilities_that_say_nothing_are_no_yes(report):
     made = report()
-    made = replace(made, scores=replace(made.scores, log_loss=0.7, base_log_loss=0.69))
-    for verdict in ("good", "unclear"):
-        words = words_of(replace(made, trust=replace(made.trust, verdict=verdict)))
-        assert words.verdict == "They say no more than how common each class is."
-    assert words_of(replace(made, trust=replace(made.trust, verdict="off"))).verdict.startswith("No")
+    made = replace(made, performance=replace(made.performance, error=ValueWithInterval(0.49, 0.4, 0.6)))
+
+    def verdict(log_loss, verdict, gain_error=0.02):
+        scores = replace(made.scores, log_loss=log_loss, base_log_loss=0.69, gain_error=gain_error)
+        return words_of(replace(made, scores=scores, trust=replace(made.trust, verdict=verdict))).verdict
+
+    nothing = "They say no more than how common each class is."
+    for one in ("good", "unclear", "slightly off"):
+        assert verdict(0.7, one) == nothing
+        # A gain that chance explains is none.
+        assert verdict(0.67, one) == nothing
+        assert verdict(0.6, one) != nothing
+    assert verdict(0.7, "off") == "No: they are off, and say no more than how common each class is."
+    assert verdict(0.6, "off") == "No: use them to rank rows, not as probabilities."
+
+
+def test_a_model_that_ranks_well_may_have_probabilities_that_are_badly_wrong(report):
+    made = report()
+    made = replace(made, performance=replace(made.performance, error=ValueWithInterval(0.1, 0.05, 0.2)))
+    made = replace(made, scores=replace(made.scores, log_loss=0.72, base_log_loss=0.67, gain_error=0.05))
+    assert informative(made)
+    assert words_of(made).verdict.startswith("No: it tells the classes apart, but some of its confident")
+
+
+def test_of_noise_nothing_is_known(report):
+    made = report()
+    made = replace(made, performance=replace(made.performance, error=ValueWithInterval(0.45, 0.4, 0.5)))
+    made = replace(made, scores=replace(made.scores, log_loss=0.685, base_log_loss=0.69, gain_error=0.01))
+    assert not informative(made)
+    assert "columns that matter: of 40 rows none is clear of chance" in to_text(made)
+    assert "None of them is clear of chance" in to_html(made, "0")
 
 
 def test_why_a_value_surprises():

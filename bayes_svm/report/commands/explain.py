@@ -33,7 +33,10 @@ def _run(arguments: argparse.Namespace) -> int:
         model, rows, notes = read_both(arguments)
     numbers = rows.numbers.tolist()
     if arguments.row not in numbers:
-        raise InputError(f"{rows.name!r} has no row {arguments.row} with values; its last is {numbers[-1]}")
+        raise InputError(
+            f"{rows.name!r} has no row {arguments.row} with values; rows count from 1, without the header, "
+            f"to {numbers[-1]}"
+        )
     k = numbers.index(arguments.row)
     empty = rows.frame.columns[rows.frame.iloc[k].isna()].tolist()
     if empty and not model.impute:

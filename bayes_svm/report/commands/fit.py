@@ -44,11 +44,11 @@ def _run(arguments: argparse.Namespace) -> int:
     if save.absolute() == output.absolute():
         raise InputError("--save and --output are the same file; give two names")
     needs("skops.io")
-    fitted, text = reported(arguments, form, output)
+    fitted, text, caution = reported(arguments, form, output)
     from bayes_svm.report.saved import model_bytes
 
     try:
-        content = model_bytes(fitted)
+        content = model_bytes(fitted, caution)
     except InputError as err:
         # What was asked for cannot be had: the report says what can.
         raise InputError(f"{err} (the report is written: {str(output)!r})") from None

@@ -14,8 +14,9 @@ from .output import check_output, say, write_file
 
 __all__ = ["add", "add_new_rows", "read_both"]
 
-WHY_OUTSIDE = "the probability follows a curve, and the interval the rows with decision values like it"
-NO_CONFIDENCE = "low and high say how training rows like it are labelled; they are not a confidence interval"
+WHY_OUTSIDE = (
+    "it comes from a smooth curve through all training rows, and low and high from those most like the row"
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -104,9 +105,16 @@ def _run(arguments: argparse.Namespace) -> int:
     n = len(columns["answer"])
     rows_of = "1 row" if n == 1 else f"{n} rows"
     about = f"{rows_of}: {n - n_asked} answered, {n_asked} for a person ({model.approximate})"
-    if outside := outside_intervals(columns):
-        rows_of = "1 row has" if outside == 1 else f"{outside} rows have"
-        notes = [f"{rows_of} a probability outside its interval, as {WHY_OUTSIDE}", *notes]
-    notes = [about, NO_CONFIDENCE, *notes, *([f"Written: {output}"] if output else [])]
+    outside = outside_intervals(columns)
+    interval = (
+        "low and high say how training rows like the row are labelled; they are not a confidence interval, "
+        f"and a probability need not lie between them ({outside} of {n} do not): {WHY_OUTSIDE}"
+    )
+    filled = [k for k, columns_of in zip(rows.numbers.tolist(), rows.missing, strict=True) if columns_of]
+    if model.impute and filled:
+        some = ", ".join(map(str, filled[:5])) + (", ..." if len(filled) > 5 else "")
+        notes = [f"missing values filled in as in training: rows {some} ({len(filled)} of {n})", *notes]
+    caution = [model.about["caution"]] if model.about.get("caution") else []
+    notes = [*caution, about, interval, *notes, *([f"Written: {output}"] if output else [])]
     say(printable("".join(f"note: {one_line(note)}\n" for note in notes)), aside=True)
     return 0

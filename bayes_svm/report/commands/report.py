@@ -65,7 +65,7 @@ def form_of(arguments: argparse.Namespace) -> tuple[str, Path]:
     return form, output
 
 
-def reported(arguments: argparse.Namespace, form: str, output: Path) -> tuple[Any, str]:
+def reported(arguments: argparse.Namespace, form: str, output: Path) -> tuple[Any, str, str]:
     """Fit a table and write its report.
 
     Parameters
@@ -83,6 +83,8 @@ def reported(arguments: argparse.Namespace, form: str, output: Path) -> tuple[An
         The fit.
     text : str
         The main numbers, for the terminal.
+    caution : str
+        What to say with every prediction; the empty string if there is nothing.
     """
     from bayes_svm.report import render, terminal
     from bayes_svm.report.tables import reading
@@ -95,12 +97,16 @@ def reported(arguments: argparse.Namespace, form: str, output: Path) -> tuple[An
                 table = reading.read_table(arguments.data, arguments.target, options_of(arguments))
         from bayes_svm.report.content import make_report
         from bayes_svm.report.model import fit_table
+        from bayes_svm.report.words import informative
 
         fitted = fit_table(table, settings_of(arguments))
         report = make_report(fitted)
     page = render.to_json(report) if form == "json" else render.to_html(report, installed_version())
     write_file(output, page.encode("utf-8"))
-    return fitted, terminal.to_text(report)
+    caution = (
+        "" if informative(report) else "the report found no more in this model than how common each class is"
+    )
+    return fitted, terminal.to_text(report), caution
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -114,6 +120,6 @@ def _run(arguments: argparse.Namespace) -> int:
             "the breast cancer data are read as they are: give a CSV file for options on columns"
         )
     form, output = form_of(arguments)
-    _, text = reported(arguments, form, output)
+    _, text, _ = reported(arguments, form, output)
     say(text + f"Written: {output}\n")
     return 0

@@ -251,6 +251,8 @@ def _read_all(
                 missing[row].append(one.name)
         read[one.name] = values
     for told, some in zip(remarks, outside, strict=True):
+        if len(some) > by_chance > 0:
+            told.append(f"{len(some)} numbers outside of their training range, by chance at most {by_chance}")
         if len(some) > by_chance:
             told += some
     return pd.DataFrame(read), missing, remarks, findings
