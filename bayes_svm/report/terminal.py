@@ -101,7 +101,7 @@ def _text_aims(report: Report) -> list[str]:
             f"rows, of which {percent(other.risk)} are wrong"
         )
         lines.append(f"at most {100 * other.max_risk:g} % wrong: {found}")
-    return [_plain(line.replace("\u00a0", " "), 300) for line in lines]
+    return [_plain(line, 300) for line in lines]
 
 
 def _text_row(row: Performance) -> list[str]:
@@ -123,4 +123,5 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterable[str]:
 
 def _plain(text: object, limit: int = 40) -> str:
     """Return a text, shortened and without control characters, which a terminal would obey."""
-    return shortened("".join(char if char.isprintable() else "\ufffd" for char in str(text)), limit)
+    text = str(text).replace("\u00a0", " ")
+    return shortened("".join(char if char.isprintable() else "\ufffd" for char in text), limit)
