@@ -86,6 +86,17 @@ def test_weights_count_rows_and_rows_that_count_for_nothing_do_not():
     assert_allclose(share_interval(part, whole, groups), copies)
 
 
+def test_many_different_counts_are_rounded_a_little():
+    rng = np.random.default_rng(3)
+    groups, weight = rng.integers(0, 400, 20_000), rng.gamma(2.0, size=20_000)
+    part = weight * (rng.random(20_000) < 0.2)
+    low, high = share_interval(part, weight, groups)
+    share = part.sum() / weight.sum()
+    assert low < share < high
+    # The weights make the rows count as fewer: their mean square is 1.5 times the square of their mean.
+    assert high - low == pytest.approx(2 * 1.96 * math.sqrt(1.5 * 0.16 / 20_000), rel=0.5)
+
+
 @pytest.mark.parametrize("alike", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("share", [0.04, 0.3])
 def test_the_interval_holds_the_share_as_often_as_it_says(alike, share):
