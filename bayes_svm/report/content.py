@@ -97,10 +97,10 @@ def _judged(fitted: FittedTable, names: list[str], y: np.ndarray, positive: int 
         left_out_performance(name, y == k, predicted == k, weight, groups) for k, name in enumerate(names)
     )
     if n_classes == 2 and positive is not None:
-        reliable = measures.reliability(probability[:, positive], y == positive, groups)
+        reliable = measures.reliability(probability[:, positive], y == positive, groups, weight)
         shown, of_row = replace(per_class[positive], name="left out"), probability[:, positive]
     else:
-        reliable, of_row = measures.reliability(confidence, ~wrong, groups), probability[every, y]
+        reliable, of_row = measures.reliability(confidence, ~wrong, groups, weight), probability[every, y]
         told = tuple(
             Confusion.from_decisions(y == k, np.where(predicted == k, 1.0, -1.0), weight)
             for k in range(n_classes)
@@ -115,7 +115,7 @@ def _judged(fitted: FittedTable, names: list[str], y: np.ndarray, positive: int 
         "spreads": spreads(names, y, of_row, wrong),
         "trust": trust_in(reliable),
         "reliability": reliable,
-        "scores": measures.scores(fitted.table.labels, fitted.classes, probability, groups),
+        "scores": measures.scores(fitted.table.labels, fitted.classes, probability, groups, weight),
         "thresholds": tuple(measures.threshold_points(names[k], y == k, probability[:, k]) for k in curves),
         "answered": measures.answered_rows(confidence, wrong, ANSWERED, groups),
         "risk_coverage": measures.risk_coverage_points(confidence, wrong),

@@ -59,19 +59,20 @@ def share_interval(
         low, high = map(float, proportion_interval(part.sum(), whole.sum(), alpha, interval))
     else:
         number = np.unique(groups, return_inverse=True)[1]
-        own, of_all = (np.bincount(number, weights=one).astype(float) for one in (part, whole))
-        low, high = _grouped_interval(own[of_all > 0], of_all[of_all > 0], alpha)
+        own, others = (np.bincount(number, weights=one).astype(float) for one in (part, whole - part))
+        some = own + others > 0
+        low, high = _grouped_interval(_coarse(own[some]), _coarse(others[some]), alpha)
     # If the share is 0 or 1, rounding may put it just outside its own interval.
     return min(low, share), max(high, share)
 
 
-def _grouped_interval(own: Array, of_all: Array, alpha: float) -> tuple[float, float]:
+def _grouped_interval(own: Array, others: Array, alpha: float) -> tuple[float, float]:
     """The interval, on a grid of shares that is refined where the likelihood is."""
     first, last = 0.0, math.pi / 2
     for _ in range(2):
         # Jeffreys' prior is uniform in the angle whose squared sine is the share.
         edges = np.linspace(first, last, SHARES + 1)
-        logs = _log_likelihood(np.sin((edges[1:] + edges[:-1]) / 2) ** 2, own, of_all)
+        logs = _log_likelihood(np.sin((edges[1:] + edges[:-1]) / 2) ** 2, own, others)
         logs = logs[:, logs.max(axis=0) > logs.max() - FAR]
         there = np.flatnonzero((logs > logs.max(axis=0) + LEAST).any(axis=1))
         first, last = edges[there[0]], edges[there[-1] + 1]
@@ -79,20 +80,20 @@ def _grouped_interval(own: Array, of_all: Array, alpha: float) -> tuple[float, f
     ends = [np.interp([alpha / 2, 1 - alpha / 2], np.append(0.0, one / one[-1]), edges) for one in total.T]
     low, high = np.sin(min(one[0] for one in ends)) ** 2, np.sin(max(one[1] for one in ends)) ** 2
     # A share that is never seen, or always, has no limit on that side.
-    return 0.0 if not own.any() else float(low), 1.0 if (own == of_all).all() else float(high)
+    return 0.0 if not own.any() else float(low), 1.0 if not others.any() else float(high)
 
 
-def _log_likelihood(shares: Array, own: Array, of_all: Array) -> Array:
+def _log_likelihood(shares: Array, own: Array, others: Array) -> Array:
     """Of each share, a row each, and each correlation."""
     correlation = ((np.arange(CORRELATIONS) + 0.5) / CORRELATIONS) ** 2
     size = (1.0 - correlation) / correlation
-    both = _rising(shares[:, None] * size, own) + _rising((1.0 - shares)[:, None] * size, of_all - own)
-    return both - _rising(size, of_all)
+    both = _rising(shares[:, None] * size, own) + _rising((1.0 - shares)[:, None] * size, others)
+    return both - _rising(size, own + others)
 
 
 def _rising(start: Array, counts: Array) -> Array:
     """Sum over the counts of the logarithms of ``start (start + 1) ... (start + count - 1)``."""
-    different, n = np.unique(_coarse(counts), return_counts=True)
+    different, n = np.unique(counts, return_counts=True)
     total = np.zeros_like(start)
     for count, times in zip(different, n, strict=True):
         if count > 0:
@@ -101,13 +102,14 @@ def _rising(start: Array, counts: Array) -> Array:
 
 
 def _coarse(counts: Array) -> Array:
+    """The counts, so rounded that there are few; a group's whole has to be the sum of its rounded parts."""
     whole = np.round(counts)
     logs = np.log(np.maximum(counts, np.finfo(float).tiny))
     few = (np.abs(counts - whole) < 1e-9) & (whole <= EXACT)
     return np.where(few, whole, np.exp(np.round(logs / PART) * PART))
 
 
-def error_of_mean(of_row: np.ndarray, groups: Any) -> float:
+def error_of_mean(of_row: np.ndarray, groups: Any, weight: Any = None) -> float:
     """Standard error of the mean of values whose rows may belong to groups.
 
     Parameters
@@ -116,6 +118,8 @@ def error_of_mean(of_row: np.ndarray, groups: Any) -> float:
         The values.
     groups : ndarray of shape (n_rows,) or None
         Group of each row; None if the rows are independent.
+    weight : ndarray of shape (n_rows,) or None
+        How much each row counts in the mean.
 
     Returns
     -------
@@ -123,7 +127,8 @@ def error_of_mean(of_row: np.ndarray, groups: Any) -> float:
         The standard error; 1 if there is one group only, of which nothing follows.
     """
     number = np.arange(len(of_row)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    sums = np.bincount(number, weights=of_row - of_row.mean())
+    weight = np.ones(len(of_row)) if weight is None else weight
+    sums = np.bincount(number, weights=weight * (of_row - np.average(of_row, weights=weight)))
     if len(sums) == 1:
         return 1.0
-    return math.sqrt(len(sums) / (len(sums) - 1) * float((sums**2).sum())) / len(of_row)
+    return math.sqrt(len(sums) / (len(sums) - 1) * float((sums**2).sum())) / float(weight.sum())

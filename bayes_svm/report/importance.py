@@ -131,7 +131,8 @@ class Shuffled:
         self.mixture = mixture
         self.rows = self.machines[0].rows
         groups = given.get("groups")
-        self.groups = None if groups is None else groups[self.rows]
+        # A row with a large weight may be in several strata.
+        self.groups = self.rows if groups is None else groups[self.rows]
         self.classes = members[0].classes_
         self.weight = members[0].class_weight_
         self.y = np.searchsorted(self.classes, labels[self.rows])
@@ -196,8 +197,8 @@ def importance_of(frame: pd.DataFrame, transformer: Any, shuffled: Shuffled, n_p
             ColumnImportance(str(name), float(lost.mean()), lost_error, float(added.mean()), added_error)
         )
     found.sort(key=lambda one: -one.probability_lost)
-    independent = len(some) if shuffled.groups is None else len(np.unique(shuffled.groups))
-    return Importance(tuple(found), len(some), times, len(encoded) - len(tried), max(2, independent))
+    n_rows, independent = (len(np.unique(one)) for one in (shuffled.rows, shuffled.groups))
+    return Importance(tuple(found), n_rows, times, len(encoded) - len(tried), max(2, independent))
 
 
 def _features(transformer: Any, frame: pd.DataFrame) -> np.ndarray:

@@ -42,7 +42,7 @@ KEYS = {
     "that of the second of two classes, or with more classes that of the row's own class; and how many "
     "are wrong",
     "trust": "whether the probabilities can be taken at their word: `verdict`, and the bin of the "
-    "reliability diagram that it is about, with the Clopper-Pearson interval of its observed share that "
+    "reliability diagram that it is about, with the interval of its observed share that "
     "holds at 95 % for all `n_bins` bins together; `visible` is the gap that would have been seen in the "
     "fullest bin",
     "reliability": "bins of the left-out probability (positive class; most probable class for more than "

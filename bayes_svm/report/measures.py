@@ -49,11 +49,11 @@ class Bin:
     hits : int
         Number of rows whose prediction came true.
     predicted : float
-        Mean of the probabilities.
+        Mean of the probabilities, each with the weight of its row.
     observed : float
-        Share of the rows whose prediction came true.
+        Share of the rows, each with its weight, whose prediction came true.
     low : float
-        Lower end of the Clopper-Pearson interval of `observed`.
+        Lower end of the 95 % interval of `observed`.
     high : float
         Upper end of that interval.
     joint_low : float
@@ -171,7 +171,7 @@ class Answered:
     risk : float
         Share of wrong predictions among them.
     low : float
-        Lower end of the 95 % Wilson interval of `risk`.
+        Lower end of the 95 % interval of `risk`.
     high : float
         Upper end of that interval.
     """
@@ -208,12 +208,12 @@ class RiskCoveragePoints:
 
 
 def reliability(
-    probability: np.ndarray, outcome: np.ndarray, groups: Any = None, n_bins: int = 10
+    probability: np.ndarray, outcome: np.ndarray, groups: Any = None, weight: Any = None, n_bins: int = 10
 ) -> Reliability:
     """Compare probabilities with how often they came true, in bins of equal width.
 
     A bin includes its lower end, the last one its upper end too. The intervals are Clopper-Pearson
-    intervals at 95 %.
+    intervals at 95 %, or of groups those of :func:`~bayes_svm.report.evidence.share_interval`.
 
     Parameters
     ----------
@@ -223,6 +223,8 @@ def reliability(
         Whether each prediction came true.
     groups : ndarray of shape (n,) or None
         Group of each row, if not the rows but their groups are independent.
+    weight : ndarray of shape (n,) or None
+        How much each row counts.
     n_bins : int
         Number of bins, empty ones included.
 
@@ -234,18 +236,20 @@ def reliability(
     edges = np.arange(n_bins + 1) / n_bins
     index = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, n_bins - 1)
     used, outcome = np.unique(index), np.asarray(outcome, dtype=float)
+    weight = np.ones(len(outcome)) if weight is None else weight
     bins = []
     for b in used:
         rows = index == b
-        counted = outcome[rows], np.ones(rows.sum()), None if groups is None else groups[rows]
+        of_rows = weight[rows]
+        counted = outcome[rows] * of_rows, of_rows, None if groups is None else groups[rows]
         bins.append(
             Bin(
                 float(edges[b]),
                 float(edges[b + 1]),
                 int(rows.sum()),
                 int(outcome[rows].sum()),
-                float(probability[rows].mean()),
-                float(outcome[rows].mean()),
+                float(np.average(probability[rows], weights=of_rows)),
+                float(np.average(outcome[rows], weights=of_rows)),
                 *share_interval(*counted, ALPHA, "clopper-pearson"),
                 *share_interval(*counted, ALPHA / len(used), "clopper-pearson"),
             )
@@ -253,7 +257,13 @@ def reliability(
     return Reliability(tuple(bins), sum(one.low <= one.predicted <= one.high for one in bins))
 
 
-def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray, groups: Any = None) -> Scores:
+def scores(
+    labels: np.ndarray,
+    classes: np.ndarray,
+    probability: np.ndarray,
+    groups: Any = None,
+    weight: Any = None,
+) -> Scores:
     """Score the probabilities, and the frequencies of the classes as constant predictions.
 
     Parameters
@@ -266,6 +276,8 @@ def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray, gro
         Predicted probabilities.
     groups : ndarray of shape (n,) or None
         Group of each row, if not the rows but their groups are independent.
+    weight : ndarray of shape (n,) or None
+        How much each row counts.
 
     Returns
     -------
@@ -273,20 +285,20 @@ def scores(labels: np.ndarray, classes: np.ndarray, probability: np.ndarray, gro
         The scores of both.
     """
     truth = (labels[:, None] == classes[None, :]).astype(float)
-    base = np.broadcast_to(truth.mean(axis=0), truth.shape)
+    base = np.broadcast_to(np.average(truth, axis=0, weights=weight), truth.shape)
     columns = slice(1, None) if len(classes) == 2 else slice(None)
 
     def brier(prediction: np.ndarray) -> float:
         # sklearn.metrics.brier_score_loss takes more than two classes only from version 1.7 on.
-        return float(((prediction - truth)[:, columns] ** 2).sum(axis=1).mean())
+        return float(np.average(((prediction - truth)[:, columns] ** 2).sum(axis=1), weights=weight))
 
     own = truth.astype(bool)
     gain = np.log(np.maximum(probability[own], np.finfo(float).eps)) - np.log(base[own])
     return Scores(
-        gain_error=error_of_mean(gain, groups),
-        log_loss=float(log_loss(labels, probability, labels=classes)),
+        gain_error=error_of_mean(gain, groups, weight),
+        log_loss=float(log_loss(labels, probability, labels=classes, sample_weight=weight)),
         brier=brier(probability),
-        base_log_loss=float(log_loss(labels, base, labels=classes)),
+        base_log_loss=float(log_loss(labels, base, labels=classes, sample_weight=weight)),
         base_brier=brier(base),
     )
 

@@ -263,6 +263,7 @@ def _check_types(model: SavedModel) -> None:
         and all(isinstance(number, float) for number in numbers)
         and all(one.kind in ("number", "text") and isinstance(one.date, str) for one in model.columns)
         and isinstance(model.impute, bool)
+        and isinstance(model.about.get("caution", ""), str)
         and (model.promise is None or promised <= set(model.promise))
         and isinstance(model.transformer, ColumnTransformer)
         and isinstance(model.estimator, BayesSVC | BayesSVCSearch)

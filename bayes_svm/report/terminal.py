@@ -76,11 +76,17 @@ def _model(report: Report) -> str:
 
 def _text_columns(report: Report) -> list[str]:
     """The most important columns, if it was found out which they are."""
-    clear = report.importance.clear if informative(report) else ()
+    clear = report.importance.clear
     if not report.importance.columns:
         return []
+    if not informative(report):
+        return [
+            "columns that matter: not told, as the model does not clearly know more than the class shares"
+        ]
     if not clear:
-        return [f"columns that matter: of {counted(report.importance.n_rows, 'row')} none is clear of chance"]
+        return [
+            f"columns that matter: none is clear of chance ({counted(report.importance.n_rows, 'row')} tried)"
+        ]
     more = ", ..." if len(clear) > 5 else ""
     return [f"columns that matter most: {', '.join(map(_plain, clear[:5]))}{more}"]
 

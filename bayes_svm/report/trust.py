@@ -18,9 +18,9 @@ COARSE = 0.25
 class Trust:
     """A verdict on the probabilities.
 
-    Every bin of the reliability diagram has an exact (Clopper-Pearson) interval for its observed share, at
-    95 % for all k bins together: at 1 - 0.05 / k for each. The probabilities are called off if the mean
-    prediction of a bin is outside of its interval.
+    Every bin of the reliability diagram has an interval for its observed share, exact (Clopper-Pearson) if
+    rows are independent, at 95 % for all k bins together: at 1 - 0.05 / k for each. The probabilities are
+    called off if the mean prediction of a bin is outside of its interval.
 
     Parameters
     ----------

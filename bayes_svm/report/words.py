@@ -76,7 +76,7 @@ def clearly_below(error: ValueWithInterval, base: float) -> bool:
     Parameters
     ----------
     error : ValueWithInterval
-        The left-out error, with the interval of independent rows.
+        The left-out error, with its interval.
     base : float
         The error of always predicting the most frequent class.
 
@@ -116,7 +116,7 @@ def _against_base(report: Report) -> str:
     always = f"Always answering “{short(most)}” would be wrong on {percent(base)}"
     if clearly_below(error, base):
         return f"{always}."
-    if error.value < base:
+    if error.value < base - 1e-12:
         return f"{always}, which the model does not clearly beat."
     return f"{always}: the model is no better than that."
 
@@ -125,10 +125,16 @@ def _verdict(report: Report) -> str:
     groups, verdict = report.source.n_groups, report.trust.verdict
     rows = f"{report.source.n_rows:,} rows" + ("" if groups is None else f" of {counted(groups, 'group')}")
     if not _says_more(report):
+        worse = report.scores.log_loss >= report.scores.base_log_loss
         if clearly_below(report.performance.error, report.base_error):
-            return "No: it tells the classes apart, but some of its confident probabilities are badly wrong."
+            if worse or verdict == "off":
+                return (
+                    "No: it tells the classes apart, but some of its confident probabilities are badly wrong."
+                )
+            return f"It tells the classes apart, but {rows} are too few to judge its probabilities."
         off = "No: they are off, and" if verdict == "off" else "They"
-        return f"{off} say no more than how common each class is."
+        says = "say no more" if worse else "do not clearly say more"
+        return f"{off} {says} than how common each class is."
     return {
         "good": f"Yes, as far as {rows} can show.",
         "unclear": f"Nothing speaks against it, but {rows} are too few to tell.",

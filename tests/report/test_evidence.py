@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import betaln
 from scipy.stats import betabinom, binomtest
 
 from bayes_svm.metrics.intervals import proportion_interval
@@ -119,3 +120,35 @@ def test_error_of_the_mean():
     groups = np.arange(60) // 5
     sums = np.array([values[groups == g].mean() for g in range(12)])
     assert error_of_mean(values, groups) == pytest.approx(sums.std(ddof=1) / math.sqrt(12))
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.37])
+def test_large_groups_and_weights_are_rounded_without_harm(scale):
+    """The oracle has no rounding; each weight counts as so many rows."""
+    own, size = np.array([52, 57, 21, 2, 57, 16]), np.array([136, 192, 163, 67, 198, 123])
+    angle, found, most = (np.arange(3000) + 0.5) / 3000 * math.pi / 2, [], []
+    p, own_sums, sums = np.sin(angle)[:, None] ** 2, scale * own, scale * size
+    for correlation in ((np.arange(40) + 0.5) / 40) ** 2:
+        s = 1 / correlation - 1
+        logs = (betaln(p * s + own_sums, (1 - p) * s + sums - own_sums) - betaln(p * s, (1 - p) * s)).sum(
+            axis=1
+        )
+        total = np.cumsum(np.exp(logs - logs.max()))
+        found.append(np.sin(np.interp([0.025, 0.975], total / total[-1], angle)) ** 2)
+        most.append(logs.max())
+    possible = np.array(found)[np.array(most) > max(most) - 1.92]
+    groups = np.repeat(np.arange(6), size)
+    part = np.concatenate([np.arange(n) < k for k, n in zip(own, size, strict=True)])
+    ends = share_interval(scale * part, np.full(len(part), scale), groups)
+    assert_allclose(ends, (possible[:, 0].min(), possible[:, 1].max()), atol=0.01)
+
+
+def test_the_interval_of_large_groups_holds_the_share_as_often_as_it_says():
+    rng, held = np.random.default_rng(5), 0
+    for _ in range(100):
+        size = rng.integers(60, 200, 6)
+        own = rng.beta(0.2 * 9, 0.8 * 9, size=6)
+        groups = np.repeat(np.arange(6), size)
+        low, high = interval(rng.random(len(groups)) < own[groups], groups)
+        held += low <= 0.2 <= high
+    assert held >= 92

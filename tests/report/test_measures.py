@@ -135,3 +135,22 @@ def test_brier_is_the_one_of_scikit_learn():
     labels, p = np.arange(30) % 2, random.random(30)
     result = scores(labels, np.array([0, 1]), np.column_stack([1 - p, p]))
     assert_allclose(result.brier, brier_score_loss(labels, p))
+
+
+def test_weights_count_as_copies_do():
+    random = np.random.default_rng(0)
+    y, weight = random.integers(0, 2, 80), random.integers(1, 4, 80)
+    one = np.clip(0.5 + 0.3 * (y - 0.5) + 0.2 * random.normal(size=80), 0.01, 0.99)
+    probability, copies = np.column_stack([1 - one, one]), np.repeat(np.arange(80), weight)
+    weighted = scores(y, np.array([0, 1]), probability, None, weight.astype(float))
+    repeated = scores(y[copies], np.array([0, 1]), probability[copies])
+    for name in ("log_loss", "brier", "base_log_loss", "base_brier"):
+        assert_allclose(getattr(weighted, name), getattr(repeated, name))
+    # Copies are no further evidence, though.
+    assert weighted.gain_error > repeated.gain_error
+    grouped = scores(y[copies], np.array([0, 1]), probability[copies], copies)
+    assert_allclose(weighted.gain_error, grouped.gain_error)
+    some = reliability(one, y == 1, None, weight.astype(float)).bins
+    every = reliability(one[copies], y[copies] == 1).bins
+    for a, b in zip(some, every, strict=True):
+        assert_allclose((a.predicted, a.observed, a.low, a.high), (b.predicted, b.observed, b.low, b.high))

@@ -65,7 +65,7 @@ def test_right_probabilities_that_say_nothing_are_no_yes(report):
     for one in ("good", "unclear", "slightly off"):
         assert verdict(0.7, one) == nothing
         # A gain that chance explains is none.
-        assert verdict(0.67, one) == nothing
+        assert verdict(0.67, one) == "They do not clearly say more than how common each class is."
         assert verdict(0.6, one) != nothing
     assert verdict(0.7, "off") == "No: they are off, and say no more than how common each class is."
     assert verdict(0.6, "off") == "No: use them to rank rows, not as probabilities."
@@ -77,6 +77,10 @@ def test_a_model_that_ranks_well_may_have_probabilities_that_are_badly_wrong(rep
     made = replace(made, scores=replace(made.scores, log_loss=0.72, base_log_loss=0.67, gain_error=0.05))
     assert informative(made)
     assert words_of(made).verdict.startswith("No: it tells the classes apart, but some of its confident")
+    made = replace(
+        made, scores=replace(made.scores, log_loss=0.62), trust=replace(made.trust, verdict="unclear")
+    )
+    assert words_of(made).verdict.startswith("It tells the classes apart, but 40 rows are too few to judge")
 
 
 def test_of_noise_nothing_is_known(report):
@@ -84,8 +88,8 @@ def test_of_noise_nothing_is_known(report):
     made = replace(made, performance=replace(made.performance, error=ValueWithInterval(0.45, 0.4, 0.5)))
     made = replace(made, scores=replace(made.scores, log_loss=0.685, base_log_loss=0.69, gain_error=0.01))
     assert not informative(made)
-    assert "columns that matter: of 40 rows none is clear of chance" in to_text(made)
-    assert "None of them is clear of chance" in to_html(made, "0")
+    assert "columns that matter: not told, as the model does not clearly know more" in to_text(made)
+    assert "is not clearly better than the shares of the classes" in to_html(made, "0")
 
 
 def test_why_a_value_surprises():

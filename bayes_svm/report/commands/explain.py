@@ -47,7 +47,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
     with shown(on_terminal()), step("explaining"):
         explained = explained_row(model, rows, k)
-    remarks = [f"{one}." for one in at_most(rows.remarks[k])]
+    caution = [model.about["caution"]] if model.about.get("caution") else []
+    remarks = [*caution, *(f"{one}." for one in at_most(rows.remarks[k]))]
     named = "" if rows.id_name == "row" else f" ({rows.id_name} {rows.identifiers[k]})"
     say(printable(f"Row {arguments.row} of {rows.name}{named}\n{explained!r}\n"))
     say(printable("".join(f"note: {one_line(note)}\n" for note in [*remarks, *notes])), aside=True)

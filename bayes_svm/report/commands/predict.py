@@ -15,7 +15,7 @@ from .output import check_output, say, write_file
 __all__ = ["add", "add_new_rows", "read_both"]
 
 WHY_OUTSIDE = (
-    "it comes from a smooth curve through all training rows, and low and high from those most like the row"
+    "comes from a smooth curve through all training rows, and low and high from those most like the row"
 )
 
 
@@ -24,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Predict the rows of a new table. The CSV that is written has one line for each row: its identifier, "
         "the predicted class, the probability with its interval (for more than two classes of each class; it "
-        f"may lie outside, as {WHY_OUTSIDE}), "
+        f"may lie outside, as it {WHY_OUTSIDE}), "
         "the answer, which is the predicted class or 'ask a person', and the reason to ask one: a missing or "
         "unknown value, a number outside the training range (with more than 20 columns of numbers: more of "
         "them than chance explains), a row unlike the training data, or a "
@@ -105,15 +105,20 @@ def _run(arguments: argparse.Namespace) -> int:
     n = len(columns["answer"])
     rows_of = "1 row" if n == 1 else f"{n} rows"
     about = f"{rows_of}: {n - n_asked} answered, {n_asked} for a person ({model.approximate})"
-    outside = outside_intervals(columns)
     interval = (
-        "low and high say how training rows like the row are labelled; they are not a confidence interval, "
-        f"and a probability need not lie between them ({outside} of {n} do not): {WHY_OUTSIDE}"
+        "low and high say how training rows like the row are labelled; they are not a confidence interval"
     )
-    filled = [k for k, columns_of in zip(rows.numbers.tolist(), rows.missing, strict=True) if columns_of]
+    if outside := outside_intervals(columns):
+        lies = "1 probability does" if outside == 1 else f"{outside} probabilities do"
+        interval += f", and {lies} not lie between them: a probability {WHY_OUTSIDE}"
+    filled = rows.numbers[rows.frame.isna().any(axis=1).to_numpy()].tolist()
     if model.impute and filled:
+        where = "row" if len(filled) == 1 else "rows"
         some = ", ".join(map(str, filled[:5])) + (", ..." if len(filled) > 5 else "")
-        notes = [f"missing values filled in as in training: rows {some} ({len(filled)} of {n})", *notes]
+        notes = [
+            f"missing values filled in as in training: {where} {some} ({len(filled)} of {n})",
+            *notes,
+        ]
     caution = [model.about["caution"]] if model.about.get("caution") else []
     notes = [*caution, about, interval, *notes, *([f"Written: {output}"] if output else [])]
     say(printable("".join(f"note: {one_line(note)}\n" for note in notes)), aside=True)

@@ -104,7 +104,9 @@ def reported(arguments: argparse.Namespace, form: str, output: Path) -> tuple[An
     page = render.to_json(report) if form == "json" else render.to_html(report, installed_version())
     write_file(output, page.encode("utf-8"))
     caution = (
-        "" if informative(report) else "the report found no more in this model than how common each class is"
+        ""
+        if informative(report)
+        else "the report could not show that this model knows more than how common each class is"
     )
     return fitted, terminal.to_text(report), caution
 

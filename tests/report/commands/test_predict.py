@@ -70,7 +70,10 @@ def test_probabilities_outside_their_intervals_are_counted_and_explained(model, 
         if row["predicted"]
     ]
     assert sum(outside) > 1
-    assert f"({sum(outside)} of 5 do not): it comes from a smooth curve through all training rows" in err
+    assert (
+        f"{sum(outside)} probabilities do not lie between them: a probability comes from a smooth curve"
+        in err
+    )
     within = {"row": [1, 2], "probability_a": [0.5, ""], "low_a": [0.4, ""], "high_a": [0.6, ""]}
     assert outside_intervals(within | {"probability_b": ["name", "another"]}) == 0
     assert outside_intervals(within | {"low_a": [0.51, ""]}) == 1
@@ -123,7 +126,7 @@ def test_missing_values_are_filled_in_as_in_training(model, capsys):
     model("--impute", missing=True)
     rows, err = predicted(capsys)
     assert (rows[2]["answer"] != "ask a person", rows[2]["reason"]) == (True, "")
-    assert "missing values filled in as in training: rows 3 (1 of 5)" in err
+    assert "missing values filled in as in training: row 3 (1 of 5)" in err
 
 
 def test_marks_of_missing_values_are_part_of_the_model(model, capsys, here):
@@ -241,4 +244,7 @@ def test_a_model_that_knows_nothing_says_so_with_its_predictions(here, capsys):
     (here / "noise.csv").write_text("\n".join(["x,y", *lines]) + "\n", encoding="utf-8")
     assert main(["fit", "noise.csv", "--target", "y", "--save", "m.skops", "--quick"]) == 0
     assert main(["predict", "noise.csv", "--model", "m.skops"]) == 0
-    assert "the report found no more in this model than how common each class is" in capsys.readouterr().err
+    caution = "the report could not show that this model knows more than how common each class is"
+    assert caution in capsys.readouterr().err
+    assert main(["explain", "noise.csv", "--model", "m.skops", "--row", "1"]) == 0
+    assert caution in capsys.readouterr().err
