@@ -23,8 +23,8 @@ with the correlation named, and of rows that come true with it. *Holds*: the sha
 `--groups` that contain the true share; *by rows*: the same of Wilson's interval, which takes rows for
 independent. How far a correlation may be from the likeliest was chosen on the settings without a mark; those
 put *aside* were written down afterwards, and looked at once. The distribution is that of the model. In the
-last two lines it is not: one group in ten, or in thirty, is wrong on half of its rows and the others on one in fifty. In a third
-of the draws there is no such group, and nothing tells of one.
+last two lines it is not: one group in ten, or in thirty, is wrong on half of its rows and the others on one
+in fifty. In a third of the draws there is no such group, and nothing tells of one.
 
 Then tables of patients with two to seven rows each, four columns that hardly differ within a patient, and
 45 % of the patients ill: of noise, and with two of the columns shifted by 1.2 standard deviations. How many
