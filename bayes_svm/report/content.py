@@ -68,7 +68,7 @@ def make_report(fitted: FittedTable) -> Report:
                 fitted.features,
                 table.labels,
                 positive,
-                table.weights,
+                fitted.weights,
                 notes,
                 grouped=table.groups is not None,
             )
@@ -171,7 +171,7 @@ def _importance(fitted: FittedTable) -> Importance:
         return Importance(
             reason=f"With more than {MOST_ROWS:,} rows this takes too long, and was not done for these {n:,}."
         )
-    given = {"sample_weight": table.weights, "groups": table.groups}
+    given = {"sample_weight": fitted.weights, "groups": table.groups}
     shuffled = Shuffled(members_of(fitted), fitted.features, table.labels, given, mixture_of(fitted))
     return importance_of(table.frame, fitted.transformer, shuffled, n)
 

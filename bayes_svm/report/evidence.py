@@ -1,4 +1,4 @@
-"""Intervals of shares whose rows may belong to groups."""
+"""How much rows tell that may belong to groups: intervals of shares, and how many rows they count as."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from bayes_svm.metrics.intervals import proportion_interval
 from bayes_svm.utils.types import Array
 
-__all__ = ["error_of_mean", "share_interval"]
+__all__ = ["error_of_mean", "independent_share", "share_interval"]
 
 # Number of shares, and of correlations, at which the likelihood is computed.
 SHARES, CORRELATIONS = 200, 40
@@ -132,3 +132,41 @@ def error_of_mean(of_row: np.ndarray, groups: Any, weight: Any = None) -> float:
     if len(sums) == 1:
         return 1.0
     return math.sqrt(len(sums) / (len(sums) - 1) * float((sums**2).sum())) / float(weight.sum())
+
+
+def independent_share(labels: np.ndarray, groups: Any, weight: Any = None) -> float:
+    r"""Number of independent rows that tell as much as these rows of groups, as a share of their number.
+
+    .. math:: \frac{1}{n} \sum_g \frac{n_g}{1 + (n_g - 1) \rho}, \qquad
+              \rho = \frac{\sum_g \sum_{i \ne j} e_i \cdot e_j}{\sum_g \sum_{i \ne j} e_i \cdot e_i}
+
+    Group g has :math:`n_g` of the n rows; i and j are rows of it, and e is the indicator of a row's class
+    minus the shares of the classes. With the correlation :math:`\rho = 1`, every group of one class, a group
+    counts as one row; if it is not positive, every row counts.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,)
+        Class of each row.
+    groups : ndarray of shape (n_rows,)
+        Group of each row.
+    weight : ndarray of shape (n_rows,) or None
+        How often each row counts: 2 is the row given twice.
+
+    Returns
+    -------
+    float
+        The share, above 0 and at most 1.
+    """
+    weight = np.ones(len(labels)) if weight is None else np.asarray(weight, dtype=float)
+    group, label = (np.unique(one, return_inverse=True)[1] for one in (groups, labels))
+    indicator = np.eye(int(label.max()) + 1)[label]
+    off = indicator - np.average(indicator, axis=0, weights=weight)
+    size, own = (np.bincount(group, weights=one) for one in (weight, weight * (off**2).sum(axis=1)))
+    both = sum(np.bincount(group, weights=weight * one) ** 2 for one in off.T)
+    # Only such groups have pairs of rows.
+    several = size > 1.0
+    pairs = float(((size - 1.0) * own)[several].sum())
+    alike = float((both - own)[several].sum()) / pairs if pairs > 0.0 else 0.0
+    inflated = 1.0 + np.maximum(size - 1.0, 0.0) * min(max(alike, 0.0), 1.0)
+    return float((size / inflated).sum() / size.sum())

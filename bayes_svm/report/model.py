@@ -19,13 +19,22 @@ from bayes_svm.utils.progress import step
 from bayes_svm.utils.types import Array, Indices
 
 from .errors import InputError
+from .evidence import independent_share
 from .record import Settings
 from .refusals import as_notes, memory_advice, refusals
 from .tables.features import feature_transformer
 from .tables.table import Table
 from .tables.values import plain
 
-__all__ = ["FittedTable", "deciding_as", "features_of", "fit_table", "heaviest_of", "one_machine"]
+__all__ = [
+    "FittedTable",
+    "deciding_as",
+    "features_of",
+    "fit_table",
+    "heaviest_of",
+    "one_machine",
+    "weights_of",
+]
 
 # The settings that are mixed where the user names none: C, and multiples of gamma="scale".
 COSTS = (0.1, 1.0, 10.0)
@@ -34,6 +43,8 @@ WIDTHS = (0.25, 1.0, 4.0)
 # their frequency, for which smaller C do; the others ignore a rare class if C is small.
 RARE = 0.2
 PLAIN_COSTS, BALANCED_COSTS = COSTS[1:], COSTS[:2]
+# From this share of independent rows on, all of them count.
+ALL_COUNT = 0.99
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,8 @@ class FittedTable:
         Wall time of the fit, leaving out included.
     notes : tuple of str
         What the user should know about the table and the fit.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows in the fit: see :func:`weights_of`.
     """
 
     table: Table
@@ -77,6 +90,7 @@ class FittedTable:
     predicted: Indices
     seconds: float
     notes: tuple[str, ...]
+    weights: np.ndarray | None = None
 
     @property
     def heaviest(self) -> Any:
@@ -104,7 +118,7 @@ class FittedTable:
         groups = (
             ""
             if self.table.groups is None
-            else ", and the intervals of single probabilities count rows, not groups"
+            else ", and the intervals of single probabilities know of groups only how alike their classes are"
         )
         return f"approximate: the {saw} saw these rows{groups}"
 
@@ -175,8 +189,8 @@ def fit_table(table: Table, settings: Settings) -> FittedTable:
         transformer, features = features_of(table, settings)
         started = time.perf_counter()
         with step("fitting"), refusals():
-            estimator = _unfitted(features, table, settings)
-            estimator.fit(features, table.labels, sample_weight=table.weights, groups=table.groups)
+            estimator, weights = _unfitted(features, table, settings), weights_of(table, notes)
+            estimator.fit(features, table.labels, sample_weight=weights, groups=table.groups)
         seconds = time.perf_counter() - started
         if settings.class_weight is None and hasattr(estimator, "weights_"):
             # Costs that are only settings to choose from are not the user's.
@@ -197,7 +211,40 @@ def fit_table(table: Table, settings: Settings) -> FittedTable:
         predicted=predicted,
         seconds=seconds,
         notes=tuple(dict.fromkeys(notes)),
+        weights=weights,
     )
+
+
+def weights_of(table: Table, notes: list[str]) -> np.ndarray | None:
+    """Weights of the rows in a fit: those of the table, all of them smaller if rows of a group are alike.
+
+    The links, and the choice of the settings, know the number of rows, and would take ten rows of a patient
+    for ten patients. The weights sum to the number of independent rows.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    notes : list of str
+        A note is appended if rows count less than they would.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        The weights; None if each row counts once.
+    """
+    if table.groups is None:
+        return table.weights
+    share = independent_share(table.labels, table.groups, table.weights)
+    if share > ALL_COUNT:
+        return table.weights
+    whole = np.ones(len(table.labels)) if table.weights is None else table.weights
+    many = f"{whole.sum():,.0f} rows" if table.weights is None else f"rows of weight {whole.sum():,.6g}"
+    notes.append(
+        f"rows of a group have the same class more often than others: in the fit these {many} count as "
+        f"{share * whole.sum():,.0f} independent ones, each with the weight {share:.3g}"
+    )
+    return whole * share
 
 
 def features_of(table: Table, settings: Settings) -> tuple[Any, Array]:

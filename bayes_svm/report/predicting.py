@@ -69,13 +69,13 @@ def predicted_columns(model: SavedModel, rows: NewRows) -> dict[str, list[Any]]:
 
 
 def outside_intervals(columns: dict[str, list[Any]]) -> int:
-    """Number of rows with a probability outside its interval, as they are printed."""
-    found: set[int] = set()
+    """Number of probabilities outside their intervals, as they are printed."""
+    found = 0
     for name in [name.removeprefix("probability_") for name in columns if name.startswith("probability_")]:
         if f"low_{name}" in columns:
             cells = zip(*(columns[f"{end}_{name}"] for end in ("low", "probability", "high")), strict=True)
-            found |= {k for k, (low, p, high) in enumerate(cells) if p != "" and not low <= p <= high}
-    return len(found)
+            found += sum(p != "" and not low <= p <= high for low, p, high in cells)
+    return found
 
 
 def _features(model: SavedModel, rows: NewRows, known: Indices) -> Array:

@@ -1,11 +1,13 @@
 """The fit of a table, which the report, the saved model and the commands read."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bayes_svm import BayesSVC, BayesSVCSearch
 from bayes_svm.report.errors import InputError
-from bayes_svm.report.model import deciding_as, fit_table, one_machine
+from bayes_svm.report.model import deciding_as, fit_table, one_machine, weights_of
 from bayes_svm.report.record import Settings
 from bayes_svm.report.tables.table import Table
 
@@ -110,6 +112,33 @@ def test_a_setting_that_is_given_is_fixed(settings, tried):
     for name, values in tried.items():
         used = list(dict.fromkeys(one[name] for one in found))
         assert used == values if isinstance(values, list) else len(used) == values
+
+
+def test_rows_of_groups_that_are_alike_count_less():
+    labels, groups = np.repeat(["low", "mid"], 24), np.arange(48) // 4
+    random = np.random.default_rng(3)
+    frame = pd.DataFrame({"size": np.repeat([0.0, 1.0], 24) + random.normal(size=48)})
+    data = Table("rows.csv", "kind", frame, labels, groups=groups)
+    fitted = fit_table(data, Settings())
+    np.testing.assert_allclose(fitted.weights, 0.25)
+    assert fitted.notes == (
+        "rows of a group have the same class more often than others: in the fit these 48 rows count as 12 "
+        "independent ones, each with the weight 0.25",
+    )
+    assert "know of groups only how alike their classes are" in fitted.approximate
+    own = fit_table(replace(data, weights=np.full(48, 0.25)), Settings())
+    np.testing.assert_array_equal(fitted.left_out_proba, own.left_out_proba)
+    assert own.notes == ()  # such groups weigh no more than a row
+
+
+@pytest.mark.parametrize("groups", [np.arange(48), np.arange(48) // 4], ids=["single rows", "mixed"])
+def test_rows_of_groups_that_are_not_alike_count_whole(groups):
+    weights = np.arange(48) % 3 + 1.0
+    assert weights_of(table(groups=groups), notes := []) is None
+    given = table(groups=groups // 2, weights=weights)
+    assert weights_of(given, notes) is weights
+    assert weights_of(table(weights=weights), notes) is weights
+    assert notes == []
 
 
 def test_groups_and_weights_reach_the_fit():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .names import counted, listed, said, short
 
@@ -94,12 +94,20 @@ class Finding:
         Number of values concerned; 0 if it is the column as a whole.
     example : str
         One such value.
+    spellings : tuple of str
+        Other spellings of it.
     """
 
     column: str
     topic: str
     count: int = 0
     example: str = ""
+    spellings: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The example with its other spellings, in quotation marks."""
+        return " and ".join(map(short, (self.example, *self.spellings)))
 
 
 def weight_of(finding: Finding) -> int:
@@ -137,14 +145,14 @@ def notes_of(findings: Iterable[Finding], advised: Collection[str] = TOPICS) -> 
     """
     alike: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
-        alike.setdefault((one.topic, one.example if one.topic in BY_EXAMPLE else ""), []).append(one)
+        alike.setdefault((one.topic, one.shown if one.topic in BY_EXAMPLE else ""), []).append(one)
     notes = []
     for (topic, _), of_topic in alike.items():
         done, change = TOPICS[topic]
         names = [one.column for one in of_topic]
         counts = {one.column: one.count for one in of_topic}
         shown = counted(counts) if any(counts.values()) else listed(names)
-        first = of_topic[0] if len(names) == 1 else Finding("COL", topic, example=of_topic[0].example)
+        first = of_topic[0] if len(names) == 1 else replace(of_topic[0], column="COL")
         how = f" ({_filled(change, first)})" if change and topic in advised else ""
         notes.append(f"{shown}: {_filled(done, first)}{how}.")
     return notes
@@ -154,5 +162,5 @@ def _filled(template: str, one: Finding) -> str:
     return template.format(
         **{option: said(f"--{option}", one.column) for option in ("keep", "drop", "groups")},
         missing=said("--missing", one.example),
-        example=short(one.example),
+        example=one.shown,
     )

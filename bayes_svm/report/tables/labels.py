@@ -129,7 +129,7 @@ def _apart(texts: list[str | None], letters: set[str], target: str) -> list[Find
     ways: dict[str, list[str]] = {}
     for text in sorted({text for text in texts if text is not None and text.casefold() in letters}):
         ways.setdefault(text.casefold(), []).append(text)
-    return [Finding(target, "case", 0, " and ".join(some)) for some in ways.values() if len(some) > 1]
+    return [Finding(target, "case", 0, one, tuple(others)) for one, *others in ways.values() if others]
 
 
 def _check_missing(texts: list[str | None], column: pd.Series) -> None:
@@ -182,7 +182,7 @@ def _check_classes(labels: np.ndarray, target: str, merged: list[Finding]) -> No
         only = short(classes[0])
         if merged:
             raise InputError(
-                f"the target {short(target)} has one class only, with {short(merged[0].example)} read as "
+                f"the target {short(target)} has one class only, with {merged[0].shown} read as "
                 f"one; {said('--keep', target)} takes them as classes"
             )
         raise InputError(

@@ -367,7 +367,7 @@ def _texts(column: pd.Series, seen: Seen, missing: set[str]) -> tuple[Values, di
     strange: dict[int, str] = {}
     by_case = {one.casefold(): one for one in seen.values if len(one) > SHORT}
     marks: dict[str, None] = {}
-    respelled: Counter[str] = Counter()
+    respelled: Counter[tuple[str, str]] = Counter()
     for row, text in enumerate(texts):
         if text is None:
             continue
@@ -377,7 +377,7 @@ def _texts(column: pd.Series, seen: Seen, missing: set[str]) -> tuple[Values, di
             values[row] = text
         elif text.casefold() in by_case:
             values[row] = by_case[text.casefold()]
-            respelled[f"{values[row]} and {text}"] += 1
+            respelled[by_case[text.casefold()], text] += 1
         elif text.lower() in MARKERS:
             marks[text] = None
         else:
@@ -386,7 +386,7 @@ def _texts(column: pd.Series, seen: Seen, missing: set[str]) -> tuple[Values, di
     findings = [
         *blanks_in(texts, column),
         *markers_in(texts, marks, seen.name),
-        *(Finding(seen.name, "spelling", count, both) for both, count in respelled.items()),
+        *(Finding(seen.name, "spelling", count, one, (other,)) for (one, other), count in respelled.items()),
         *units_in(np.array([text for text in texts if text is not None], dtype=object), seen.name),
     ]
     return Values(values, "text", findings), strange

@@ -259,9 +259,8 @@ def merged_spellings(
         if len(spellings) > 1:
             best = max(spellings, key=lambda one: counts[one])
             spelling.update(dict.fromkeys(spellings, best))
-            others = [one for one in spellings if one != best]
-            shown = " and ".join([best, *others])
-            findings.append(Finding(name, "spelling", sum(counts[one] for one in others), shown))
+            others = tuple(one for one in spellings if one != best)
+            findings.append(Finding(name, "spelling", sum(counts[one] for one in others), best, others))
     return [None if text is None else spelling.get(text, text) for text in texts], findings
 
 

@@ -62,12 +62,10 @@ def test_probabilities_outside_their_intervals_are_counted_and_explained(model, 
     model(n_classes=3)
     rows, err = predicted(capsys)
     outside = [
-        any(
-            not float(row[f"low_{name}"]) <= float(row[f"probability_{name}"]) <= float(row[f"high_{name}"])
-            for name in [key.removeprefix("low_") for key in row if key.startswith("low_")]
-        )
+        not float(row[f"low_{name}"]) <= float(row[f"probability_{name}"]) <= float(row[f"high_{name}"])
         for row in rows
         if row["predicted"]
+        for name in [key.removeprefix("low_") for key in row if key.startswith("low_")]
     ]
     assert sum(outside) > 1
     assert (
@@ -217,7 +215,7 @@ def test_how_the_file_was_read_is_said_beside_the_rows(model, capsys, here):
         "Cells are separated by ';' (--sep says otherwise).",
         "'size' (2), 'width' (1): decimal commas, as in '1,5', read as points (--decimal . says otherwise).",
         "'width' (1): '?' read as missing.",
-        "'colour' (1): 'red and Red' read as one value.",
+        "'colour' (1): 'red' and 'Red' read as one value.",
     ):
         assert f"note: {note}\n" in err
 

@@ -35,8 +35,8 @@ def test_spellings_are_one_class_and_that_is_said():
     how = "write them differently in the file, or --keep y"
     assert notes_of(findings)[0].startswith("'y' (1): blanks around values removed")
     assert notes_of(findings)[1:] == [
-        f"'y' (1): 'approved and Approved' read as one value ({how}).",
-        f"'y' (1): 'denied and DENIED' read as one value ({how}).",
+        f"'y' (1): 'approved' and 'Approved' read as one value ({how}).",
+        f"'y' (1): 'denied' and 'DENIED' read as one value ({how}).",
     ]
     kept, none = labels(["a", "A", "a", "A", "A ", "A "], kept=True)
     assert (kept.tolist(), none) == (["a", "A", "a", "A", "A ", "A "], [])
@@ -47,8 +47,8 @@ def test_letters_may_be_alleles():
     found, findings = labels(genotypes)
     assert found.tolist() == genotypes
     assert notes_of(findings) == [
-        "'y': 'AA and Aa and aa' kept apart, although they differ by case only (write them alike in the file "
-        "if they are the same)."
+        "'y': 'AA' and 'Aa' and 'aa' kept apart, although they differ by case only (write them alike in the "
+        "file if they are the same)."
     ]
     for some in (["B", "b"] * 2, ["Tt", "tt"] * 2, ["AA", "Aa", "wild", "aa"] * 2, ["AA", "aa", "BB"] * 2):
         assert labels(some)[0].tolist() == some
@@ -74,7 +74,7 @@ def test_short_words_are_one_class_in_any_case(texts, classes):
 
 
 def test_spellings_that_leave_one_class_are_named():
-    message = "one class only, with 'WT and wt' read as one; --keep y takes them as classes"
+    message = "one class only, with 'WT' and 'wt' read as one; --keep y takes them as classes"
     with pytest.raises(InputError, match=message):
         labels(["WT", "wt", "wt", "WT"])
 

@@ -54,7 +54,7 @@ def test_the_file_may_be_written_differently(write):
         "'seen': dates such as '01.06.2020' read as days since 1970-01-01.",
         "'colour' (1): blanks around values removed, and runs of blanks and line ends within them read as "
         "one.",
-        "'colour' (1): 'red and Red' read as one value.",
+        "'colour' (1): 'red' and 'Red' read as one value.",
     )
 
 
@@ -154,8 +154,8 @@ def test_what_was_missing_or_spelt_otherwise_among_texts_is_said(write):
     assert found.notes == (
         "'colour' (1): 'none' read as missing.",
         "'colour' (1): 'NA' read as missing.",
-        "'colour' (2): 'red and RED' read as one value.",
-        "'colour' (1): 'red and Red' read as one value.",
+        "'colour' (2): 'red' and 'RED' read as one value.",
+        "'colour' (1): 'red' and 'Red' read as one value.",
     )
 
 

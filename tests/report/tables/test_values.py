@@ -88,7 +88,7 @@ def test_truth_values_are_texts():
 def test_spellings():
     texts, findings = merged_spellings(["Red", "red", None, "red", "blue"], "colour")
     assert texts == ["red", "red", None, "red", "blue"]
-    assert done_of(findings) == "'red and Red' read as one value (1)"
+    assert done_of(findings) == "'red' and 'Red' read as one value (1)"
     # Genotypes and other codes are left alone.
     assert read(["AA", "Aa", "aa"]).values.tolist() == ["AA", "Aa", "aa"]
 
