@@ -31,7 +31,7 @@ from bayes_svm.decision.risk import (
     smallest_shown,
 )
 from bayes_svm.decision.rules import check_rules, rule_in_words
-from bayes_svm.decision.unseen import UnseenAnswers, fit_and_answer
+from bayes_svm.decision.unseen import UnseenAnswers, fit_and_answer, given_as
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
 from bayes_svm.utils.checks import checked_labels, checked_weights
 from bayes_svm.utils.metaestimators import fit_parameters
@@ -233,7 +233,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         y : array of shape (n_samples,)
             Labels.
         sample_weight : array of shape (n_samples,), optional
-            Weights of the rows. They are passed to the estimator, and count in coverage and risk.
+            Weights of the rows. They are passed to the estimator, and count in coverage and risk. So do those
+            given to a pipeline's step by its name, such as ``bayessvc__sample_weight``.
         **params
             Passed to the estimator's ``fit``. If metadata routing is enabled, they are routed to the
             estimator and to the splitter.
@@ -249,7 +250,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
             If more than one rule is given; if ``guarantee`` has no ``target_risk``; if the estimator lacks
             ``predict_proba`` or ``predict_set``; if the reject label is one of the classes or not of the
             type of y; if the weights differ and ``guarantee="risk"``, whose tests count points; if groups are
-            not one for each row; or if a part is to be held out of a precomputed kernel.
+            not one for each row, or given with ``guarantee="conformal"``; or if no part can be held out.
 
         Warns
         -----
@@ -267,7 +268,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         X, _ = indexable(X, labels)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
-        weight = np.ones(num_samples(X)) if sample_weight is None else checked_weights(sample_weight, X)
+        given = given_as("sample_weight", {"sample_weight": sample_weight, **params})
+        weight = np.ones(num_samples(X)) if given is None else checked_weights(given, X)
         found = self._fitted(X, labels, weight, self._routed(sample_weight, params))
         self.estimator_, self.fitted_on_ = found.estimator, found.source
         self.classes_ = self.estimator_.classes_
@@ -314,6 +316,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
     def _fitted(self, X: Any, y: NDArray[Any], weight: Array, routed: tuple[dict, dict]) -> UnseenAnswers:
         """The fitted estimator and, unless its sets decide, its answers to points that it has not seen."""
         if self.guarantee == "conformal":
+            if given_as("groups", routed[0] | routed[1]) is not None:
+                raise ValueError("guarantee='conformal' counts rows, not groups: pass one row of each.")
             if isinstance(self.cv, str):
                 check_is_fitted(self.estimator)
             fitted = self.estimator if self.cv else clone(self.estimator).fit(X, y, **routed[0])

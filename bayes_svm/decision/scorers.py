@@ -148,6 +148,8 @@ def _accepted_and_right(
     """Weighted shares of all points that are accepted, and that are accepted and answered rightly."""
     weight = checked_weights(sample_weight, X)
     option, _ = reject_option_of(estimator, X)
+    if not hasattr(option, "reject_label_"):
+        raise TypeError(f"This scorer is for a RejectOptionClassifier, not for {type(option).__name__}.")
     return accepted_and_right(estimator.predict(X), column_or_1d(y), option.reject_label_, weight)
 
 

@@ -87,7 +87,8 @@ def choose_threshold(
     confidence : float in [0.5, 1), optional
         Probability, over the draws of the data, that the recall on new points is ``at_least``, or that
         no lower precision is taken for ``at_least``. It accounts for the choice of the threshold. It is
-        exact for values of held-out rows of weight 1, and an approximation for left-out ones.
+        exact for values of independent held-out rows of weight 1, and an approximation for left-out ones.
+        Where rows belong to groups, give one row of each.
         Without it a recall is ``at_least`` in the mean over the draws, and a precision is a smoothed
         estimate.
     fp : float, default=1.0
@@ -104,7 +105,8 @@ def choose_threshold(
         Which of two classes is positive; its decision values are the higher ones. For the first class
         of a :class:`~bayes_svm.BayesSVC` these are minus ``left_out_decision_values_``.
     sample_weight : array of shape (n_samples,), optional
-        Weights of the rows, at least 0; a weight of 2 counts as two rows.
+        Weights of the rows, at least 0. A weight of 2 counts as two rows in the choice and in the counts; a
+        resample draws a row with all its weight, and the measures to expect follow from the resamples.
     n_bootstrap : int, default=100
         Number of bootstrap resamples, drawn within each class, for the measures to expect on new data
         and the standard error of the threshold. With 0 the measures are those of the data. For

@@ -20,7 +20,7 @@ from bayes_svm.utils.metaestimators import fitted_on_rows, left_out_predictions,
 from bayes_svm.utils.scikit_learn import RealNotInt, routing_enabled, safe_split
 from bayes_svm.utils.types import Indices
 
-__all__ = ["UnseenAnswers", "fit_and_answer"]
+__all__ = ["UnseenAnswers", "fit_and_answer", "given_as"]
 
 # Share of the rows that is held out where answers are needed and ``cv`` says nothing.
 HELD_OUT = 0.2
@@ -96,7 +96,7 @@ def fit_and_answer(
     """
     fit_params, split_params = routed
     every_row = np.arange(len(y))
-    labels = split_params.get("groups", _groups_of(fit_params))
+    labels = split_params.get("groups", given_as("groups", fit_params))
     groups = group_numbers(labels, len(y))
     if isinstance(cv, str):
         check_is_fitted(estimator)
@@ -156,7 +156,10 @@ def _hold_out(
     split = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
     if groups is not None:
         split = StratifiedGroupKFold(max(2, round(1 / share)), shuffle=True, random_state=seed)
-    train, test = next(_drawn(split, y, groups, used))
+    try:
+        train, test = next(_drawn(split, y, groups, used))
+    except ValueError as error:
+        raise ValueError(f"cv={share:g} cannot hold a part of these rows out: {error}") from error
     fitted = fitted_on_rows(estimator, X, y, train, fit_params)
     X_test, _ = safe_split(fitted, X, y, test, train)
     return UnseenAnswers(fitted, "held-out", answers(fitted, X_test), test, _at(groups, test))
@@ -193,7 +196,15 @@ def _at(groups: Any, rows: Indices) -> Any:
     return None if groups is None else groups[rows]
 
 
-def _groups_of(fit_params: dict[str, Any]) -> Any:
-    """Groups among the parameters of ``fit``: the estimator's own, or those of a pipeline's step."""
-    names = (name for name in fit_params if name == "groups" or name.endswith("__groups"))
-    return fit_params.get(next(names, "groups"))
+def given_as(name: str, fit_params: dict[str, Any]) -> Any:
+    """A parameter of ``fit``, the estimator's own or that of a pipeline's step; None if it is not given.
+
+    Parameters
+    ----------
+    name : str
+        Its name, such as "groups".
+    fit_params : dict
+        Parameters of ``fit``.
+    """
+    given = (one for key, one in fit_params.items() if key == name or key.endswith(f"__{name}"))
+    return next((one for one in given if one is not None), None)

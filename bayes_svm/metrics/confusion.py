@@ -116,8 +116,8 @@ class Confusion:
         ----------
         measure : {"error", "recall", "precision", "f1"}
             Name of the measure.
-        confidence : float, default=0.95
-            Probability that the interval contains the true value.
+        confidence : float in (0, 1), default=0.95
+            Probability that the interval contains the true value, if the rows are independent.
 
         Returns
         -------
@@ -127,8 +127,10 @@ class Confusion:
         Raises
         ------
         ValueError
-            If the measure is unknown.
+            If the measure is unknown, or if the confidence is not between 0 and 1.
         """
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence={confidence!r} is not between 0 and 1.")
         cells = {
             "error": (self.fp + self.fn, self.tp + self.fp + self.fn + self.tn),
             "recall": (self.tp, self.tp + self.fn),
@@ -141,8 +143,6 @@ class Confusion:
         if whole == 0:
             return 0.0, 1.0
         low, high = map(float, proportion_interval(part, whole, alpha=1 - confidence))
-        # If the share is 0 or 1, rounding may put it just outside its own interval.
-        low, high = min(low, part / whole), max(high, part / whole)
         return (2 * low / (1 + low), 2 * high / (1 + high)) if measure == "f1" else (low, high)
 
 

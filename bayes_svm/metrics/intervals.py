@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 __all__ = ["INTERVALS", "proportion_interval"]
@@ -44,4 +45,6 @@ def proportion_interval(
     from statsmodels.stats.proportion import proportion_confint
 
     low, high = proportion_confint(count, n, alpha=alpha, method=INTERVALS[interval])
-    return low, high
+    # If the share is 0 or 1, rounding may put it just outside its own interval.
+    share = np.divide(count, n)
+    return np.minimum(low, share), np.maximum(high, share)

@@ -124,7 +124,8 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
     left_out_log_loss_ : float
         Mean log loss of ``left_out_proba_``.
     left_out_error_ : float
-        Share of the rows that are predicted wrongly from ``left_out_proba_``.
+        Share of the rows that are predicted wrongly from ``left_out_proba_``. If the grid holds class weights
+        and one setting is chosen, each row is predicted by those of the setting chosen without its third.
     class_weight_ : array of shape (n_classes,)
         Costs of the classes, by which ``predict`` weights the probabilities; for a mixture the geometric
         mean of the models' costs.

@@ -198,6 +198,25 @@ def test_what_conformal_sets_need():
     assert "stand-in" not in model.guarantee_
 
 
+def test_conformal_sets_do_not_know_groups():
+    Z, y = three_classes(90)
+    model = RejectOptionClassifier(ConformalSVC(SVC()), target_risk=0.2, guarantee="conformal")
+    with pytest.raises(ValueError, match="counts rows, not groups: pass one row of each"):
+        model.fit(Z, y, groups=np.arange(90) // 3)
+
+
+def test_weights_of_a_step_count_like_ones_of_all():
+    weight = np.where(np.arange(len(Y)) % 3, 2.0, 0.0)
+    wrong = np.where(weight, Y, -Y)
+    direct = RejectOptionClassifier(BayesSVC(), threshold=0.7).fit(X, wrong, sample_weight=weight)
+    model = RejectOptionClassifier(make_pipeline(BayesSVC()), threshold=0.7)
+    model.fit(X, wrong, bayessvc__sample_weight=weight)
+    assert (model.coverage_, model.selective_risk_) == (direct.coverage_, direct.selective_risk_)
+    model.set_params(threshold=None, target_risk=0.4, guarantee="risk")
+    with pytest.raises(ValueError, match="weights in sample_weight differ"):
+        model.fit(X, Y, bayessvc__sample_weight=1.0 + weight)
+
+
 def test_conformal_svc_keeps_its_word():
     Z, y = flipped(1200)
     sets = ConformalSVC(SVC(gamma=0.05), class_conditional=True)

@@ -67,3 +67,8 @@ def test_scorers_find_the_answers_in_pipelines_and_searches():
     search = GridSearchCV(inside, {"rejectoptionclassifier__target_coverage": [0.6]}, cv=3).fit(X, y)
     assert neg_area_risk_coverage_scorer(search, X, y) == pytest.approx(area)
     assert coverage_scorer(search, X, y) == pytest.approx(np.mean(search.predict(X) != -1))
+
+
+def test_a_classifier_that_does_not_reject_is_refused():
+    with pytest.raises(TypeError, match="for a RejectOptionClassifier, not for LogisticRegression"):
+        coverage_scorer(LogisticRegression().fit(X, Y), X, Y)

@@ -108,3 +108,11 @@ def test_groups_that_are_not_one_for_each_row_are_refused(cv, groups, message):
     estimator = LogisticRegression().fit(X, Y)
     with pytest.raises(ValueError, match=message):
         RejectOptionClassifier(estimator, target_coverage=0.8, cv=cv).fit(X, Y, groups=groups)
+
+
+@pytest.mark.parametrize(("groups", "y"), [(None, [0, 1, 1, 1]), (np.arange(4) // 2, [0, 0, 1, 1])])
+def test_too_few_rows_to_hold_a_part_out_name_cv(groups, y):
+    model = RejectOptionClassifier(LogisticRegression(), target_risk=0.2, cv=0.3)
+    given = {} if groups is None else {"groups": groups}
+    with pytest.raises(ValueError, match=r"cv=0\.3 cannot hold a part of these rows out"):
+        model.fit(X[:4], y, **given)

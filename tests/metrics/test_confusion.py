@@ -70,3 +70,9 @@ def test_several_classes_are_averaged():
     confusions = decisions_per_class(y, 3, values, np.ones(30))
     expected = metrics.recall_score(np.eye(3, dtype=int)[y], values > 0, average="macro")
     assert PerClass(confusions).recall == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95, float("nan")])
+def test_a_confidence_that_is_none_is_refused(confidence):
+    with pytest.raises(ValueError, match="is not between 0 and 1"):
+        Confusion(30, 5, 5, 60).interval("error", confidence=confidence)
