@@ -244,7 +244,7 @@ def new_groups(data: str, n_draws: int) -> str:
 def main() -> None:
     parser = parser_for(__doc__)
     parser.add_argument(
-        "--new", type=int, default=12, metavar="N", help="draws of the last table; default: 12"
+        "--new", type=int, default=20, metavar="N", help="draws of the last table; default: 20"
     )
     parser.add_argument("--draws", type=int, default=300, metavar="N", help="of each setting; default: 300")
     parser.add_argument("--tables", type=int, default=30, metavar="N", help="of each kind; default: 30")

@@ -30,8 +30,9 @@ def register_onnx_converters() -> None:
 
     Afterwards ``skl2onnx.to_onnx`` takes them alone or in a pipeline. It writes opset 18 or later. The model
     computes in double precision, whatever the type of its input, and its outputs are those of scikit-learn's
-    classifiers: label and probabilities. A reject option needs an estimator that skl2onnx converts, and
-    puts its reject label in place of the label.
+    classifiers: label and probabilities, or with the option ``raw_scores`` the values of
+    ``decision_function``, for two classes after a column of their negatives. A reject option needs an
+    estimator that skl2onnx converts, and puts its reject label in place of the label.
 
     From float32 input, probabilities are within 1e-5 of those of ``predict_proba`` for the same float32
     numbers. A scaler before the classifier, converted by skl2onnx, computes in the type of the input: give
@@ -57,16 +58,20 @@ def register_onnx_converters() -> None:
     >>> [output.name for output in onnx_model.graph.output]
     ['label', 'probabilities']
     """
-    # The options that skl2onnx has for every classifier.
+    # The options that skl2onnx has for every classifier, and that of one with a decision function, which
+    # CalibratedClassifierCV calibrates.
     switch = [True, False]
     options = {"zipmap": [*switch, "columns"], "nocl": switch, "output_class_labels": switch}
-    for model, convert in ((BayesSVC, _convert_svc), (RejectOptionClassifier, _convert_reject_option)):
+    for model, convert, more in (
+        (BayesSVC, _convert_svc, {"raw_scores": switch}),
+        (RejectOptionClassifier, _convert_reject_option, {}),
+    ):
         update_registered_converter(
             model,
             f"BayesSvm{model.__name__}",
             calculate_linear_classifier_output_shapes,
             convert,
-            options=options,
+            options=options | more,
         )
 
 
@@ -78,12 +83,21 @@ def _convert_svc(scope: Any, operator: Any, container: Any) -> None:
         raise NotImplementedError(
             f"kernel={function!r} has no ONNX form: fit BayesSVC with one of {', '.join(KERNELS)}."
         )
+    wanted = container.get_options(model, {"raw_scores": False, "nocl": False})
     X = graph.Cast(operator.inputs[0].full_name, to=onnx_proto.TensorProto.DOUBLE)
-    proba = graph.Exp(log_probabilities(graph, model, X))
-    costs = (model.class_weight_ / model.class_weight_.max())[None]
+    values = graph.values(model, X)
+    logs = log_probabilities(graph, model, X, values)
+    proba, costs = graph.Exp(logs), (model.class_weight_ / model.class_weight_.max())[None]
     number = graph.ArgMax(graph.Mul(proba, costs), axis=1, keepdims=0)
-    graph.Gather(_labels(model.classes_), number, axis=0, output=operator.outputs[0].full_name)
-    _add_probabilities(graph, proba, operator)
+    classes = np.arange(len(model.classes_)) if wanted["nocl"] else _labels(model.classes_)
+    graph.Gather(classes, number, axis=0, output=operator.outputs[0].full_name)
+    if not wanted["raw_scores"]:
+        _add_probabilities(graph, proba, operator)
+    elif len(model.classes_) == 2:
+        _add_probabilities(graph, graph.Concat(graph.Neg(values), values, axis=1), operator)
+    else:
+        weighted = graph.Add(logs, np.log(model.class_weight_)[None])
+        _add_probabilities(graph, graph.normalised_log_odds(weighted, len(model.classes_)), operator)
 
 
 def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
@@ -91,6 +105,8 @@ def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
     model, graph = operator.raw_operator, _graph(scope, container)
     if model._of_sets:
         raise NotImplementedError("guarantee='conformal' has no ONNX form: use guarantee='risk' or None.")
+    if container.get_options(model, {"nocl": False})["nocl"]:
+        raise NotImplementedError("A rejection has no class number: leave the option 'nocl' out.")
     predicted, proba = _answers(model.estimator_, operator.inputs[0], scope, container)
     proba = graph.Cast(proba, to=onnx_proto.TensorProto.DOUBLE)
     output = operator.outputs[0].full_name

@@ -178,7 +178,8 @@ class Graph:
             clipped = self.Where(on_margin, self.Sign(value), value)
             share = self.Mul(self.Add(clipped, _number(1.0)), _number(0.5))
             logit = self.Sub(self.Log(share), self.Log(self.Sub(_number(1.0), share)))
-            found = self.clip(logit, -CERTAIN, CERTAIN)
+            # Cut last: classes that are all ruled out are equally probable, wherever their boundaries are.
+            return self.clip(self.Add(logit, _number(link.boundary)), -CERTAIN, CERTAIN)
         elif isinstance(link, KwokLink):
             found = self._kwok(value, reading)
         else:
@@ -206,9 +207,13 @@ class Graph:
         scores = self.Add(
             self.MatMul(features, np.ascontiguousarray(weights[:, :-1].T)), weights[:, -1][None]
         )
-        others = self.Add(self.Unsqueeze(scores, np.array([1])), np.diag(np.full(n_classes, RULED_OUT))[None])
+        return self.normalised_log_odds(scores, n_classes)
+
+    def normalised_log_odds(self, logs: Any, n_classes: int) -> Any:
+        """Log-odds of each class against all others, from logarithms up to a constant in each row."""
+        others = self.Add(self.Unsqueeze(logs, np.array([1])), np.diag(np.full(n_classes, RULED_OUT))[None])
         rest = self.Squeeze(self.log_sum_exp(others, axis=2), np.array([2]))
-        return self.Sub(scores, rest)
+        return self.Sub(logs, rest)
 
     def _within(self, link: SigmoidLink, value: Any) -> Any:
         """Values as the sigmoid saturates them outside its range."""
@@ -253,9 +258,9 @@ class Graph:
         return self.Add(self.Log(self.Mul(t, _number(0.5))), series)
 
 
-def log_probabilities(graph: Graph, model: BayesSVC, X: Any) -> Any:
-    """Log-probabilities of all classes, shape (n_samples, n_classes)."""
-    values, probabilities = graph.values(model, X), model._probabilities
+def log_probabilities(graph: Graph, model: BayesSVC, X: Any, values: Any) -> Any:
+    """Log-probabilities of all classes at decision values, shape (n_samples, n_classes)."""
+    probabilities = model._probabilities
     columns = [graph.column(values, k) for k in range(len(model.intercept_))]
     readings = [graph.reading(model, X, k) for k in range(len(columns))]
     if len(columns) == 1:

@@ -20,7 +20,9 @@ _BY_MODULE = {
     "dual.problem": ("DualProblem", "_NoKernelMatrix"),
     "dual.solution": ("DualSolution",),
     "dual.tableau": ("FreeSystem",),
+    "kernels.aggregation": ("AggregationKernel",),
     "kernels.gram": ("WholeMatrix",),
+    "kernels.hypersphere": ("GaussianKernel", "HypersphereKernel"),
     "kernels.kernel": ("Kernel",),
     "leave_one_out.machines": ("LeftOutMachines",),
     "leave_one_out.outcomes": ("Outcomes", "Remainders"),
@@ -39,7 +41,8 @@ _BY_MODULE = {
 
 #: Types in a skops file of a fitted ``BayesSVC``, ``BayesSVCSearch``, ``RejectOptionClassifier``,
 #: ``ConformalSVC`` or ``PairwiseCouplingClassifier``, for ``skops.io.load(file, trusted=TRUSTED_TYPES)``.
-#: A callable kernel, a link or a splitter of your own is not among them: add it if you trust it.
+#: A function of your own as kernel, and the types of a calibrator as link or of a splitter, are not among
+#: them: add them if you trust them.
 TRUSTED_TYPES = [
     *(f"bayes_svm.{module}.{name}" for module, names in _BY_MODULE.items() for name in names),
     "scipy.sparse._csr.csr_array",

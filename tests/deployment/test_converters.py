@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
@@ -105,6 +107,48 @@ def test_a_pipeline_is_converted_whole():
     np.testing.assert_allclose(run(model, X.astype(np.float32))[1], model.predict_proba(X), atol=1e-5)
 
 
+@pytest.mark.parametrize("make", [noisy, three_classes])
+def test_a_calibrated_classifier_calibrates_the_decision_values(make):
+    X, y = make()
+    X = X.astype(np.float32)
+    model = CalibratedClassifierCV(BayesSVC(class_weight="balanced"), cv=3).fit(X, y)
+    np.testing.assert_allclose(run(model, X)[1], model.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [noisy, three_classes])
+def test_raw_scores_are_the_decision_values(make):
+    X, y = make()
+    model = BayesSVC(class_weight="balanced").fit(X, y)
+    values = model.decision_function(X)
+    made = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False, "raw_scores": True})
+    label, scores = onnxruntime.InferenceSession(made.SerializeToString()).run(None, {"X": X})
+    expected = values if values.ndim > 1 else np.column_stack([-values, values])
+    np.testing.assert_allclose(scores, expected, atol=1e-9)
+    np.testing.assert_array_equal(label, model.predict(X))
+
+
+@pytest.mark.parametrize("zipmap", [False, True])
+def test_without_class_labels_the_label_is_a_number(zipmap):
+    X, y = three_classes()
+    X = X.astype(np.float32)
+    model = BayesSVC().fit(X, np.array(["c", "ä", "b"])[y])
+    made = skl2onnx.to_onnx(model, X[:1], options={"zipmap": zipmap, "nocl": True})
+    label = onnxruntime.InferenceSession(made.SerializeToString()).run(None, {"X": X})[0]
+    np.testing.assert_array_equal(model.classes_[label], model.predict(X))
+
+
+@pytest.mark.parametrize("multiclass", ["joint", "normalise", "winner"])
+def test_machines_that_all_rule_their_class_out_give_equal_probabilities(multiclass):
+    shares = [0.5] + [0.125] * 4
+    X, y = make_classification(
+        90, 6, n_informative=4, n_classes=5, n_clusters_per_class=1, weights=shares, random_state=5
+    )
+    model = BayesSVC(kernel="linear", link="clipped", class_weight="balanced", multiclass=multiclass)
+    expected = model.fit(X, y).predict_proba(X)
+    assert np.isclose(expected, 1 / 5).all(axis=1).any()
+    np.testing.assert_allclose(run(model, X)[1], expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("opset", [converters.LEAST_OPSET, skl2onnx.get_latest_tested_opset_version()])
 def test_every_opset_that_is_named_gives_the_same(opset):
     X, y = three_classes()
@@ -190,6 +234,13 @@ def test_what_has_no_onnx_form_is_refused(model, message):
     X, y = noisy()
     with pytest.raises(NotImplementedError, match=message):
         run(model.fit(X, y), X)
+
+
+def test_a_reject_option_has_no_class_numbers():
+    X, y = noisy()
+    model = RejectOptionClassifier(BayesSVC(), cost=0.3).fit(X, y)
+    with pytest.raises(NotImplementedError, match="leave the option 'nocl' out"):
+        skl2onnx.to_onnx(model, X[:1], options={"zipmap": False, "nocl": True})
 
 
 def test_labels_that_onnx_does_not_have_are_refused():

@@ -12,9 +12,12 @@ from sklearn.preprocessing import StandardScaler
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import (
+    AggregationKernel,
     BayesSVC,
     BayesSVCSearch,
     ConformalSVC,
+    GaussianKernel,
+    HypersphereKernel,
     PairwiseCouplingClassifier,
     RejectOptionClassifier,
 )
@@ -36,6 +39,7 @@ MODELS = [
     RejectOptionClassifier(ConformalSVC(BayesSVC()), target_risk=0.3, guarantee="conformal"),
     *(ConformalSVC(BayesSVC(), score=score) for score in ("margin", "left_out", "jackknife+", "cv+")),
     PairwiseCouplingClassifier(BayesSVC()),
+    *(BayesSVC(kernel=kernel) for kernel in (GaussianKernel(2.0), HypersphereKernel("rbf", gamma=0.5))),
 ]
 # Whatever these models have of this is compared.
 METHODS = (
@@ -55,6 +59,9 @@ def files():
             fitted = clone(model).fit(X, y)
         found.append((fitted, X, sio.dumps(fitted)))
     X, y = awkward()
+    codes = np.rint(np.abs(X)).astype(int)
+    fitted = BayesSVC(kernel=AggregationKernel()).fit(codes, y)
+    found.append((fitted, codes, sio.dumps(fitted)))
     for form in (sparse.csr_matrix, sparse.csr_array):
         fitted = BayesSVC().fit(form(X), y)
         found.append((fitted, X, sio.dumps(fitted)))
