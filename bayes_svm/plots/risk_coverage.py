@@ -80,8 +80,18 @@ class RiskCoverageDisplay(Display):
         -------
         RiskCoverageDisplay
             The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If the classifier has no ``predict_proba``.
         """
         check_is_fitted(estimator)
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(estimator).__name__} has no predict_proba: give its answers and their confidence to "
+                "from_predictions."
+            )
         predicted, confidence = answers(estimator, X)
         return cls.from_predictions(
             y,

@@ -23,6 +23,7 @@ from .evidence import independent_share
 from .record import Settings
 from .refusals import as_notes, memory_advice, refusals
 from .tables.features import feature_transformer
+from .tables.labels import as_whole
 from .tables.table import Table
 from .tables.values import plain
 
@@ -326,7 +327,8 @@ def _class_weight(settings: Settings, table: Table) -> Any:
     by_name = {str(label): label for label in np.unique(table.labels).tolist()}
     # The labels have single blanks, whatever they are in the file.
     given = {
-        name if name in by_name else plain(name): weight for name, weight in settings.class_weight.items()
+        name if name in by_name else as_whole(plain(name)): weight
+        for name, weight in settings.class_weight.items()
     }
     unknown = [name for name in given if name not in by_name]
     if unknown:

@@ -1,7 +1,9 @@
 """The display draws the risk-coverage curve."""
 
 import numpy as np
+import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 
 from _figures import X, Y, plt, pytestmark  # noqa: F401
 from bayes_svm import RejectOptionClassifier
@@ -22,3 +24,8 @@ def test_risk_coverage():
     again = RiskCoverageDisplay.from_predictions(Y, proba.argmax(axis=1), proba.max(axis=1), ax=ax, color="r")
     assert again.ax_ is ax
     assert again.line_.get_color() == "r"
+
+
+def test_a_classifier_without_probabilities_is_refused():
+    with pytest.raises(ValueError, match="SVC has no predict_proba: give its answers"):
+        RiskCoverageDisplay.from_estimator(SVC().fit(X, Y), X, Y)

@@ -85,6 +85,7 @@ def raising(monkeypatch, error):
         (["report", "--output", "a" * 300], "File name too long; choose another --output"),
         (["report", "a" * 300, "--target", "y"], "cannot read 'aaa"),
         (["report", "--output", "."], "is a directory; give --output a file name"),
+        (["report", "--output", "-"], "--output - is no file; give --output a file name"),
     ],
 )
 def test_wrong_options(here, capsys, options, message):

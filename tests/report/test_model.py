@@ -152,7 +152,8 @@ def test_costs_of_the_classes_are_given_by_name():
     fitted = fit_table(table(), Settings(quick=True, class_weight={"mid": 5.0}))
     assert fitted.estimator.class_weight_.tolist() == [1.0, 5.0]
     numbers = Table("rows.csv", "kind", table().frame, np.arange(48) % 2)
-    assert one_machine(Settings(class_weight={"1": 5.0}), numbers).class_weight == {1: 5.0}
+    for name in ("1", "1.0"):
+        assert one_machine(Settings(class_weight={name: 5.0}), numbers).class_weight == {1: 5.0}
     with pytest.raises(InputError, match="--class-weight names 'high', which is no class of 'kind'"):
         fit_table(table(), Settings(class_weight={"high": 5.0}))
 

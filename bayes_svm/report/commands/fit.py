@@ -18,8 +18,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.description = (
         "Fit SVMs to a table, write the report that bayes-svm report writes, and save the model for "
-        "bayes-svm predict and bayes-svm explain. What --max-risk, --precision, --recall or --cost ask for "
-        "is part of the model."
+        "bayes-svm predict and bayes-svm explain. What one of --max-risk, --precision, --recall and --cost "
+        "asks for is part of the model."
     )
     add_table(parser, required=True)
     parser.add_argument("--save", metavar="FILE", required=True, help="where to save the model (.skops)")

@@ -30,6 +30,8 @@ def check_output(
         What the file that is read is, for the message.
     """
     folder = output.parent
+    if str(output) == "-":
+        raise InputError(f"{option} - is no file; give {option} a file name")
     try:
         if "\0" in str(output):
             raise ValueError("its name contains a null character")

@@ -25,14 +25,15 @@ def add(parser: argparse.ArgumentParser) -> None:
         "Predict the rows of a new table. The CSV that is written has one line for each row: its identifier, "
         "the predicted class, the probability with its interval (for more than two classes of each class; it "
         f"may lie outside, as it {WHY_OUTSIDE}), "
-        "the answer, which is the predicted class or 'ask a person', and the reason to ask one: a missing or "
-        "unknown value, a number outside the training range (with more than 20 columns of numbers: more of "
-        "them than chance explains), a row unlike the training data, or a "
-        "probability too low for the --max-risk that the model was fitted with. Columns are matched by name. "
+        "the answer, which is the predicted class or 'ask a person', and the reason to ask one: a missing "
+        "value (unless the model was fitted with --impute) or an unknown one, a number outside the training "
+        "range (with more than 20 columns of numbers: more of them than chance explains), a row unlike the "
+        "training data, or a probability too low for the --max-risk that the model was fitted with. Columns "
+        "are matched by name. "
         "In the CSV a text that a spreadsheet would take as a formula begins with an apostrophe."
     )
     add_new_rows(parser)
-    parser.add_argument("--output", metavar="FILE", help="where to write (default: standard output)")
+    parser.add_argument("--output", metavar="FILE", help="where to write (default, and -: standard output)")
     parser.set_defaults(run=_run)
 
 
@@ -86,7 +87,7 @@ def read_both(arguments: argparse.Namespace) -> tuple[Any, Any, list[str]]:
 def _run(arguments: argparse.Namespace) -> int:
     from bayes_svm.report.csv_text import csv_text
 
-    output = None if arguments.output is None else Path(arguments.output)
+    output = None if arguments.output in (None, "-") else Path(arguments.output)
     if output is not None:
         check_output(output, arguments.data)
         check_output(output, arguments.model, what="the model itself")

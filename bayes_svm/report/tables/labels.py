@@ -17,7 +17,7 @@ from .values import MARKERS, STAND_INS, as_texts, blanks_in, merged_spellings, p
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MAX_CLASSES", "labels_of", "positive_of"]
+__all__ = ["MAX_CLASSES", "as_whole", "labels_of", "positive_of"]
 
 # Largest number of classes. One SVM is trained per class, and nobody reads a page with more of them.
 MAX_CLASSES = 50
@@ -68,7 +68,7 @@ def labels_of(
         texts, merged = merged_spellings(texts, target, apart=letters)
         findings += merged + _apart(texts, letters, target)
     known = [text for text in texts if text is not None]
-    labels = _as_numbers(known, target)
+    labels = _as_numbers(known, target, kept)
     _check_classes(labels, target, merged)
     if not kept:
         findings += _stand_ins(labels, target)
@@ -100,13 +100,19 @@ def positive_of(text: str | None, labels: np.ndarray, target: str) -> Any:
     if text is None:
         return None
     classes = np.unique(labels).tolist()
-    for same in (str.strip, plain, str.casefold):
+    for same in (str.strip, plain, as_whole, str.casefold):
         for label in classes:
             if same(str(label)) == same(text):
                 return label
     raise InputError(
         f"--positive {short(text)} is no class of {short(target)}; its classes are {listed(classes, 10)}"
     )
+
+
+def as_whole(text: str) -> str:
+    """A whole number as it is written as a label: "1" for "1.0"; any other text as it is."""
+    found = WHOLE.fullmatch(text.strip())
+    return str(int(found[1])) if found else text
 
 
 def _letters(texts: list[str | None]) -> set[str]:
@@ -146,8 +152,8 @@ def _check_missing(texts: list[str | None], column: pd.Series) -> None:
     )
 
 
-def _as_numbers(texts: list[str], target: str) -> np.ndarray:
-    """Labels as integers if all are; they are no classes if they are other numbers."""
+def _as_numbers(texts: list[str], target: str, kept: bool) -> np.ndarray:
+    """Labels as integers if all are; unless they are kept, other numbers are no classes."""
     different = set(texts)
     whole = {text: int(found[1]) for text in different if (found := WHOLE.fullmatch(text))}
     if len(whole) == len(different):
@@ -158,8 +164,13 @@ def _as_numbers(texts: list[str], target: str) -> np.ndarray:
         for text in different
         if (possible_decimals([text]) and not LIMIT.match(text)) or text.lower().strip("+-") in ("inf", "nan")
     ]
-    if len(numbers) == len(different) and not all(text.isdigit() for text in different):
-        raise InputError(f"the target {short(target)} is continuous; choose a --target column with classes")
+    if not kept and len(numbers) == len(different) and not all(text.isdigit() for text in different):
+        broken = min(text for text in different if text not in whole)
+        few = f", or {said('--keep', target)} takes them as classes" if len(different) <= MAX_CLASSES else ""
+        raise InputError(
+            f"the target {short(target)} has numbers that are not whole, such as {short(broken)}; choose a "
+            f"--target column with classes{few}"
+        )
     return np.array(texts, dtype=str)
 
 

@@ -154,6 +154,8 @@ def test_a_file_is_written_whole(model, capsys, here):
     assert "note: Written: p.csv" in err
     assert (here / "p.csv").read_text().count("\n") == 6
     assert not list(here.glob("*.unfinished"))
+    assert main(["predict", "new.csv", "--model", "m.skops", "--output", "-"]) == 0
+    assert capsys.readouterr().out == (here / "p.csv").read_text()
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,9 @@ def test_a_class_that_may_stand_for_a_missing_value_is_named():
         (["a", "a"], r"one class only \('a'\)"),
         (["a", "a", "b"], "classes with one row only: 'b'"),
         ([f"c{k // 2}" for k in range(120)], "has 60 different values in 120 rows"),
-        (["0.5", "1.5", "0.5", "1.5"], "'y' is continuous"),
-        (["0,5", "1,5", "0,5", "1,5"], "'y' is continuous"),
-        (["0", "inf", "0", "inf"], "'y' is continuous"),
+        (["0.5", "1.5", "0.5", "1.5"], "such as '0.5'; choose a --target column with classes, or --keep y"),
+        (["0,5", "1,5", "0,5", "1,5"], "'y' has numbers that are not whole, such as '0,5'"),
+        (["0", "inf", "0", "inf"], "such as 'inf'"),
     ],
 )
 def test_what_is_refused(texts, message):
@@ -123,11 +123,13 @@ def test_a_marker_can_be_a_class():
     assert labels(["NA", "EU", "NA", "EU"], kept=True)[0].tolist() == ["NA", "EU", "NA", "EU"]
     with pytest.raises(InputError, match="written as 'none'"):
         labels(["none", "some", "none", "some"], missing=("none",))
+    assert labels(["1.5", "10%"] * 2, kept=True)[0].tolist() == ["1.5", "10%"] * 2
+    assert labels(["1.0", "2"] * 2, kept=True)[0].tolist() == [1, 2] * 2
 
 
 def test_the_positive_class():
     found, _ = labels(["1", "0", "1", "0"])
-    assert positive_of("1", found, "y") == 1
+    assert positive_of("1", found, "y") == positive_of(" 1.0", found, "y") == 1
     assert positive_of(None, found, "y") is None
     texts, _ = labels(["Yes", "no", "Yes", "no"])
     assert positive_of("yes", texts, "y") == "Yes"
