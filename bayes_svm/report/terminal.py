@@ -51,6 +51,7 @@ def to_text(report: Report) -> str:
         f"log loss {number(scores.log_loss)} (base rates {number(scores.base_log_loss)}), "
         f"Brier score {number(scores.brier)} (base rates {number(scores.base_brier)}), "
         f"area under risk-coverage {number(report.risk_coverage.area)}",
+        *_text_heaviest(report),
         *_text_aims(report),
         _plain(words_of(report).against_base, 300),
         _plain(f"probabilities to be trusted? {words_of(report).verdict}", 300),
@@ -59,6 +60,15 @@ def to_text(report: Report) -> str:
         *(f"note: {_plain(note, 300)}" for note in source.notes),
     ]
     return "\n".join([*head, *_columns(rows), *tail]) + "\n"
+
+
+def _text_heaviest(report: Report) -> list[str]:
+    """What sets the papers' estimates apart from the error, if they are those of a machine with costs."""
+    if not max(report.model.members, key=lambda one: one.weight).balanced:
+        return []
+    return [
+        "the papers' estimates are of the heaviest machine, in which mistakes in the rare class cost more"
+    ]
 
 
 def _model(report: Report) -> str:

@@ -40,6 +40,16 @@ def test_a_mixture_is_told(report):
     assert re.search(r"mixture of \d+ settings? of BayesSVC \(intervals and promises are approximate", text)
 
 
+def test_estimates_of_a_machine_with_costs_are_told_apart(report):
+    made, said = (
+        report(quick=False),
+        "are of the heaviest machine, in which mistakes in the rare class cost more",
+    )
+    assert said not in to_text(made)
+    members = tuple(replace(one, balanced=True) for one in made.model.members)
+    assert said in to_text(replace(made, model=replace(made.model, members=members)))
+
+
 def test_aims_about_one_of_several_classes(report):
     text = to_text(report(THREE, more={"positive": "c"}, aims=Aims(recall=0.8)))
     assert re.search(r"recall of at least 80 %: call it c from a probability of \d+\.\d %", text)
