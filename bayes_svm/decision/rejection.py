@@ -31,7 +31,7 @@ from bayes_svm.decision.risk import (
     smallest_shown,
 )
 from bayes_svm.decision.rules import check_rules, rule_in_words
-from bayes_svm.decision.unseen import UnseenAnswers, fit_and_answer, given_as
+from bayes_svm.decision.unseen import UnseenAnswers, fit_and_answer, given_as, weight_of_rows
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
 from bayes_svm.utils.checks import checked_labels, checked_weights
 from bayes_svm.utils.metaestimators import fit_parameters
@@ -234,7 +234,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
             Labels.
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows. They are passed to the estimator, and count in coverage and risk. So do those
-            given to a pipeline's step by its name, such as ``bayessvc__sample_weight``.
+            given to a pipeline's last step, such as ``bayessvc__sample_weight``.
         **params
             Passed to the estimator's ``fit``. If metadata routing is enabled, they are routed to the
             estimator and to the splitter.
@@ -268,7 +268,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         X, _ = indexable(X, labels)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
-        given = given_as("sample_weight", {"sample_weight": sample_weight, **params})
+        given = weight_of_rows(self.estimator, sample_weight, params)
         weight = np.ones(num_samples(X)) if given is None else checked_weights(given, X)
         found = self._fitted(X, labels, weight, self._routed(sample_weight, params))
         self.estimator_, self.fitted_on_ = found.estimator, found.source

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision.answers import answers, reject_option_of
 from bayes_svm.decision.labels import accepted_and_right
@@ -148,6 +149,7 @@ def _accepted_and_right(
     """Weighted shares of all points that are accepted, and that are accepted and answered rightly."""
     weight = checked_weights(sample_weight, X)
     option, _ = reject_option_of(estimator, X)
+    check_is_fitted(option)
     if not hasattr(option, "reject_label_"):
         raise TypeError(f"This scorer is for a RejectOptionClassifier, not for {type(option).__name__}.")
     return accepted_and_right(estimator.predict(X), column_or_1d(y), option.reject_label_, weight)

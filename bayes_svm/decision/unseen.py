@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit, check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +21,7 @@ from bayes_svm.utils.metaestimators import fitted_on_rows, left_out_predictions,
 from bayes_svm.utils.scikit_learn import RealNotInt, routing_enabled, safe_split
 from bayes_svm.utils.types import Indices
 
-__all__ = ["UnseenAnswers", "fit_and_answer", "given_as"]
+__all__ = ["UnseenAnswers", "fit_and_answer", "given_as", "weight_of_rows"]
 
 # Share of the rows that is held out where answers are needed and ``cv`` says nothing.
 HELD_OUT = 0.2
@@ -202,9 +203,32 @@ def given_as(name: str, fit_params: dict[str, Any]) -> Any:
     Parameters
     ----------
     name : str
-        Its name, such as "groups".
+        Its name: "groups".
     fit_params : dict
         Parameters of ``fit``.
     """
     given = (one for key, one in fit_params.items() if key == name or key.endswith(f"__{name}"))
     return next((one for one in given if one is not None), None)
+
+
+def weight_of_rows(estimator: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
+    """The sample weights, or those given to a pipeline's last step by its name; None if there are none.
+
+    Those of other steps, such as a scaler, do not say how often a row counts.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What is fitted.
+    sample_weight : array of shape (n_samples,) or None
+        Weights of the rows.
+    fit_params : dict
+        Other parameters of ``fit``.
+    """
+    if sample_weight is not None or not isinstance(estimator, Pipeline):
+        return sample_weight
+    name, last = estimator.steps[-1]
+    inner = {
+        key.removeprefix(f"{name}__"): one for key, one in fit_params.items() if key.startswith(f"{name}__")
+    }
+    return weight_of_rows(last, inner.pop("sample_weight", None), inner)

@@ -31,8 +31,12 @@ def register_onnx_converters() -> None:
     Afterwards ``skl2onnx.to_onnx`` takes them alone or in a pipeline. It writes opset 18 or later. The model
     computes in double precision, whatever the type of its input, and its outputs are those of scikit-learn's
     classifiers: label and probabilities, or with the option ``raw_scores`` the values of
-    ``decision_function``, for two classes after a column of their negatives. A reject option needs an
-    estimator that skl2onnx converts, and puts its reject label in place of the label.
+    ``decision_function``, for two classes after a column of their negatives (an infinite one of
+    ``link="clipped"`` becomes about 1e4). A reject option needs an estimator that skl2onnx converts, and puts
+    its reject label in place of the label.
+
+    skl2onnx itself converts :class:`~sklearn.calibration.CalibratedClassifierCV`: right with
+    ``method="sigmoid"`` around a BayesSVC, and wrong around a pipeline. Put a scaler before it.
 
     From float32 input, probabilities are within 1e-5 of those of ``predict_proba`` for the same float32
     numbers. A scaler before the classifier, converted by skl2onnx, computes in the type of the input: give

@@ -22,6 +22,8 @@ FAR = 1.92
 EXACT, PART = 40, 0.04
 # Shares of a smaller likelihood, in logarithms, are left out of the second, finer grid.
 LEAST = -20.0
+# A group counts as one of several rows if its size is above 1 by more than this.
+ROUNDING = 1e-9
 
 
 def share_interval(
@@ -137,11 +139,13 @@ def error_of_mean(of_row: np.ndarray, groups: Any, weight: Any = None) -> float:
 def independent_share(labels: np.ndarray, groups: Any, weight: Any = None) -> float:
     r"""Number of independent rows that tell as much as these rows of groups, as a share of their number.
 
-    .. math:: \frac{1}{n} \sum_g \frac{n_g}{1 + (n_g - 1) \rho}, \qquad
-              \rho = \frac{\sum_g \sum_{i \ne j} e_i \cdot e_j}{\sum_g \sum_{i \ne j} e_i \cdot e_i}
+    .. math:: \frac{1}{W} \sum_g \frac{W_g}{1 + (m_g - 1) \rho}, \qquad
+              \rho = \frac{\sum_g \sum_{i \ne j} w_i w_j \, e_i \cdot e_j}
+                         {\sum_g \sum_{i \ne j} w_i w_j \, e_i \cdot e_i}
 
-    Group g has :math:`n_g` of the n rows; i and j are rows of it, and e is the indicator of a row's class
-    minus the shares of the classes. With the correlation :math:`\rho = 1`, every group of one class, a group
+    The rows i and j are those of group g, whose weights w sum to :math:`W_g`; e is the indicator of a row's
+    class minus the shares of the classes, and :math:`m_g = W_g^2 / \sum_i w_i^2`, the number of the group's
+    rows if they have one weight. With the correlation :math:`\rho = 1`, every group of one class, a group
     counts as one row; if it is not positive, every row counts.
 
     Parameters
@@ -151,22 +155,25 @@ def independent_share(labels: np.ndarray, groups: Any, weight: Any = None) -> fl
     groups : ndarray of shape (n_rows,)
         Group of each row.
     weight : ndarray of shape (n_rows,) or None
-        How often each row counts: 2 is the row given twice.
+        Weight of each row.
 
     Returns
     -------
     float
         The share, above 0 and at most 1.
     """
-    weight = np.ones(len(labels)) if weight is None else np.asarray(weight, dtype=float)
+    weight = np.ones(len(labels)) if weight is None else weight / np.max(weight)
     group, label = (np.unique(one, return_inverse=True)[1] for one in (groups, labels))
     indicator = np.eye(int(label.max()) + 1)[label]
     off = indicator - np.average(indicator, axis=0, weights=weight)
-    size, own = (np.bincount(group, weights=one) for one in (weight, weight * (off**2).sum(axis=1)))
+    length = (off**2).sum(axis=1)
+    total, squares, own, alone = (
+        np.bincount(group, weights=one) for one in (weight, weight**2, weight * length, weight**2 * length)
+    )
     both = sum(np.bincount(group, weights=weight * one) ** 2 for one in off.T)
-    # Only such groups have pairs of rows.
-    several = size > 1.0
-    pairs = float(((size - 1.0) * own)[several].sum())
-    alike = float((both - own)[several].sum()) / pairs if pairs > 0.0 else 0.0
-    inflated = 1.0 + np.maximum(size - 1.0, 0.0) * min(max(alike, 0.0), 1.0)
-    return float((size / inflated).sum() / size.sum())
+    # A group of one row has no pairs, and what is left of one by rounding says nothing.
+    several = total**2 > (1.0 + ROUNDING) * squares
+    pairs = float((total * own - alone)[several].sum())
+    alike = float((both - alone)[several].sum()) / pairs if pairs > 0.0 else 0.0
+    more = np.divide(total**2, squares, out=np.ones_like(total), where=several) - 1.0
+    return float((total / (1.0 + more * min(max(alike, 0.0), 1.0))).sum() / total.sum())

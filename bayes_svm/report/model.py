@@ -239,13 +239,15 @@ def weights_of(table: Table, notes: list[str]) -> np.ndarray | None:
     share = independent_share(table.labels, table.groups, table.weights)
     if share > ALL_COUNT:
         return table.weights
-    whole = np.ones(len(table.labels)) if table.weights is None else table.weights
-    many = f"{whole.sum():,.0f} rows" if table.weights is None else f"rows of weight {whole.sum():,.6g}"
-    notes.append(
-        f"rows of a group have the same class more often than others: in the fit these {many} count as "
-        f"{share * whole.sum():,.0f} independent ones, each with the weight {share:.3g}"
-    )
-    return whole * share
+    n = len(table.labels)
+    if table.weights is None:
+        told = (
+            f"these {n:,} rows count as {share * n:,.0f} independent ones, each with the weight {share:.3g}"
+        )
+    else:
+        told = f"each row counts with {share:.3g} of its weight"
+    notes.append(f"rows of a group have the same class more often than others: in the fit {told}")
+    return np.full(n, share) if table.weights is None else share * table.weights
 
 
 def features_of(table: Table, settings: Settings) -> tuple[Any, Array]:
@@ -326,10 +328,10 @@ def _class_weight(settings: Settings, table: Table) -> Any:
         return settings.class_weight
     by_name = {str(label): label for label in np.unique(table.labels).tolist()}
     # The labels have single blanks, whatever they are in the file.
-    given = {
-        name if name in by_name else as_whole(plain(name)): weight
-        for name, weight in settings.class_weight.items()
-    }
+    named = [name if name in by_name else as_whole(plain(name)) for name in settings.class_weight]
+    given = dict(zip(named, settings.class_weight.values(), strict=True))
+    if len(given) < len(named):
+        raise InputError("--class-weight gives a class two costs; give each class one")
     unknown = [name for name in given if name not in by_name]
     if unknown:
         raise InputError(

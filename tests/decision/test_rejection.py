@@ -217,6 +217,20 @@ def test_weights_of_a_step_count_like_ones_of_all():
         model.fit(X, Y, bayessvc__sample_weight=1.0 + weight)
 
 
+def test_weights_of_a_scaler_are_not_those_of_the_rows():
+    weight = 1.0 + (np.arange(len(Y)) % 3)
+    model = RejectOptionClassifier(
+        make_pipeline(StandardScaler(), BayesSVC()), target_risk=0.4, guarantee="risk"
+    )
+    plain = clone(model).fit(X, Y, standardscaler__sample_weight=np.ones(len(Y)))
+    model.fit(X, Y, standardscaler__sample_weight=weight)
+    assert model.risk_coverage_.coverage[-1] == plain.risk_coverage_.coverage[-1] == 1.0
+    np.testing.assert_allclose(np.diff(model.risk_coverage_.coverage).min(), 1 / len(Y))
+    both = {"standardscaler__sample_weight": np.ones(len(Y)), "bayessvc__sample_weight": weight}
+    with pytest.raises(ValueError, match="weights in sample_weight differ"):
+        model.fit(X, Y, **both)
+
+
 def test_conformal_svc_keeps_its_word():
     Z, y = flipped(1200)
     sets = ConformalSVC(SVC(gamma=0.05), class_conditional=True)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -72,3 +73,5 @@ def test_scorers_find_the_answers_in_pipelines_and_searches():
 def test_a_classifier_that_does_not_reject_is_refused():
     with pytest.raises(TypeError, match="for a RejectOptionClassifier, not for LogisticRegression"):
         coverage_scorer(LogisticRegression().fit(X, Y), X, Y)
+    with pytest.raises(NotFittedError):
+        coverage_scorer(RejectOptionClassifier(LogisticRegression(), threshold=0.8), X, Y)

@@ -126,9 +126,9 @@ def test_rows_of_groups_that_are_alike_count_less():
         "independent ones, each with the weight 0.25",
     )
     assert "know of groups only how alike their classes are" in fitted.approximate
-    own = fit_table(replace(data, weights=np.full(48, 0.25)), Settings())
-    np.testing.assert_array_equal(fitted.left_out_proba, own.left_out_proba)
-    assert own.notes == ()  # such groups weigh no more than a row
+    weighted = replace(data, weights=np.full(48, 3.0))
+    np.testing.assert_allclose(weights_of(weighted, notes := []), 0.75)
+    assert "in the fit each row counts with 0.25 of its weight" in notes[0]
 
 
 @pytest.mark.parametrize("groups", [np.arange(48), np.arange(48) // 4], ids=["single rows", "mixed"])
@@ -156,6 +156,8 @@ def test_costs_of_the_classes_are_given_by_name():
         assert one_machine(Settings(class_weight={name: 5.0}), numbers).class_weight == {1: 5.0}
     with pytest.raises(InputError, match="--class-weight names 'high', which is no class of 'kind'"):
         fit_table(table(), Settings(class_weight={"high": 5.0}))
+    with pytest.raises(InputError, match="gives a class two costs"):
+        one_machine(Settings(class_weight={"1": 5.0, "1.0": 2.0}), numbers)
 
 
 @pytest.mark.parametrize(
