@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -252,16 +251,12 @@ def left_out_values(estimator: Any, X: Any, y: Any, task: Task, weight: Array) -
         If a row is in no test part.
     """
     values: Array = np.full(task.positive.shape, np.nan)
-    drawn = np.arange(X.shape[0])
+    rows = np.arange(X.shape[0])
     precomputed = Kernel(estimator.kernel).precomputed
-    if isinstance(estimator.cv, Integral):
-        # Rows of weight 0 are as good as absent; their values are not read.
-        drawn, values[weight == 0.0] = np.flatnonzero(weight > 0.0), 0.0
-    folds = check_cv(estimator.cv, y[drawn], classifier=True).split(drawn, y[drawn])
-    splits = [(drawn[training], drawn[test]) for training, test in folds]
+    splits = list(check_cv(estimator.cv, y, classifier=True).split(rows, y))
     for training, test in counted(splits, "folds left out"):
         columns = training if precomputed else slice(None)
-        k = None if estimator.k is None else max(1, round(estimator.k * len(training) / len(drawn)))
+        k = None if estimator.k is None else max(1, round(estimator.k * len(training) / len(rows)))
         machines, _ = train(estimator, X[training][:, columns], task.rows(training), weight[training], k)
         values[test] = machines.values(X[test][:, columns])
     if np.isnan(values).any():
