@@ -21,7 +21,7 @@ ID_WORDS = frozenset({"id", "ids", "identifier", "uuid", "guid", "mrn", "barcode
 ID_NAMES = frozenset({"index", "row", "rows", "rownames", "no", "nr", "number", "key"})
 SUBJECT_WORDS = frozenset(
     {"patient", "patients", "subject", "subj", "participant", "person", "donor", "animal", "mouse", "family",
-     "household", "customer", "client", "user", "student", "speaker", "author", "pupil", "case"}
+     "household", "customer", "client", "user", "student", "speaker", "author", "pupil", "case", "proband"}
 )  # fmt: skip
 WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # Rows of one subject: so many on average, at least and at most this share of all rows.
@@ -30,6 +30,8 @@ REPEATS, LARGEST_SHARE = 1.5, 0.1
 MANY_TEXTS = 50
 # So many texts such as "S07", of one length and with leading zeros, are names of subjects, not of categories.
 CODES, CODE, PADDED = 10, re.compile(r"[A-Za-z]{1,5}[-_]?\d{2,8}"), re.compile(r"\D+0")
+# So many texts with one beginning, numbered from 0 or 1 on with few gaps ("p1" to "p40"), are so too.
+NUMBERED = re.compile(r"([A-Za-z]+[-_ ]?)(\d{1,6})")
 # A number with one unit before or after it, and how many different ones a column has at least.
 WITH_UNIT = re.compile(r"([^\d\s.,+-]{0,3} ?)[+-]?\d[\d.,]*( ?[^\d]{0,8})")
 MEASURED = 5
@@ -158,13 +160,17 @@ def units_in(texts: np.ndarray, name: str) -> list[Finding]:
 
 
 def _coded(different: set[str]) -> bool:
-    """Whether texts are codes, as subjects have them."""
-    return (
-        len(different) >= CODES
-        and len(set(map(len, different))) == 1
-        and all(map(CODE.fullmatch, different))
-        and any(map(PADDED.match, different))
-    )
+    """Whether texts are codes or numbers, as subjects have them."""
+    if len(different) < CODES:
+        return False
+    one_length = len(set(map(len, different))) == 1
+    if one_length and all(map(CODE.fullmatch, different)) and any(map(PADDED.match, different)):
+        return True
+    numbered = [match for text in different if (match := NUMBERED.fullmatch(text))]
+    if len(numbered) < len(different) or len({match[1] for match in numbered}) > 1:
+        return False
+    numbers = [int(match[2]) for match in numbered]
+    return min(numbers) <= 1 and max(numbers) < 2 * len(different)
 
 
 def _whole(values: np.ndarray) -> bool:

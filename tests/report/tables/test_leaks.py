@@ -99,6 +99,8 @@ def test_what_is_named():
 def test_codes_of_subjects_under_any_name():
     assert topics(texts(f"S{k % 20:02}" for k in range(80)), "x", np.arange(80) // 3 % 2) == ["repeats"]
     assert topics(texts(f"{'ABCDE'[k % 5]}{k % 3 + 1}" for k in range(80)), "x", np.arange(80) // 3 % 2) == []
+    assert topics(texts(f"p{k % 20}" for k in range(80)), "x", np.arange(80) // 3 % 2) == ["repeats"]
+    assert topics(texts(f"p{1 + 9 * (k % 20)}" for k in range(80)), "x", np.arange(80) // 3 % 2) == ["unit"]
     assert topics(texts(f"USD{100 + k % 20}" for k in range(80)), "x", np.arange(80) // 3 % 2) == ["unit"]
 
 
