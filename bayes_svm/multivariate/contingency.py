@@ -25,6 +25,8 @@ UserLoss = Callable[[Any, Any, Any, Any], Any]
 
 # Entries of a table of losses that are looked at in one go.
 BLOCK = 2**20
+# Where all rows are right, a loss of up to this share of its largest value is rounding.
+RIGHT = 1e-6
 # Numbers of rows from this one on are not exact.
 MOST_ROWS = 2.0**53
 
@@ -308,7 +310,7 @@ class ContingencyLoss(_Stratified):
 
 
 def _checked_table(function: UserLoss, split: Split) -> Array:
-    """Values of the user's function for all tables, or a ValueError if one is negative or not finite."""
+    """Values of the user's function for all tables, or a ValueError if they are not those of a loss."""
     rows, columns = split.n_positive + 1, split.n_negative + 1
     require_bytes(
         2 * 8 * rows * columns,
@@ -332,5 +334,10 @@ def _checked_table(function: UserLoss, split: Split) -> Array:
             f"The loss is {table[i, j]} for the contingency table of {i} true positives, {j} false "
             f"positives, {split.n_positive - i} false negatives and {split.n_negative - j} true "
             "negatives: it must be finite and at least 0 for every table."
+        )
+    if table[-1, 0] > RIGHT * table.max():
+        raise ValueError(
+            f"The loss is {table[-1, 0]:g} where all rows are right: it must be 0 there. Of a score, such as "
+            "F1, give what is missing to its largest value."
         )
     return table

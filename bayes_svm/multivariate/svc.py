@@ -52,8 +52,8 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         is ``2 (b + c)``, twice the number of errors, which gives the ordinary SVM with twice this
         C. For "roc_area", loss and constraint are both divided by ``positives * negatives / 100``,
         so that C is that number times the paper's. A callable ``loss(a, b, c, d)`` gets arrays of
-        true positives, false positives, false negatives and true negatives. It takes time and
-        memory proportional to the square of the sum of the weights.
+        true positives, false positives, false negatives and true negatives, and is 0 where b and c
+        are. It takes time and memory proportional to the square of the sum of the weights.
     C : float, default=1.0
         Penalty of the slack.
     k : int, default=None
@@ -78,8 +78,9 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     max_iter : int, default=2000
         Largest number of cutting planes for each problem, and of rounds, which give a plane too.
     cv : int, splitter, iterable of splits or None, default=None
-        Folds for calibrating ``predict_proba``, on the decision values of rows left out. After a fit with
-        None there is no ``predict_proba``.
+        Folds for calibrating ``predict_proba``, on the decision values of rows left out. An int means
+        stratified folds of the rows of weight above 0. Of a splitter that needs groups give the list of its
+        splits. After a fit with None there is no ``predict_proba``.
     warm_start : bool, default=False
         Whether to begin with the planes of the last fit. They are used if data, labels and loss
         are the same; C may differ.

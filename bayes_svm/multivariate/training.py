@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -251,12 +252,16 @@ def left_out_values(estimator: Any, X: Any, y: Any, task: Task, weight: Array) -
         If a row is in no test part.
     """
     values: Array = np.full(task.positive.shape, np.nan)
-    rows = np.arange(X.shape[0])
+    drawn = np.arange(X.shape[0])
     precomputed = Kernel(estimator.kernel).precomputed
-    splits = list(check_cv(estimator.cv, y, classifier=True).split(rows, y))
+    if isinstance(estimator.cv, Integral):
+        # Rows of weight 0 are as good as absent; their values are not read.
+        drawn, values[weight == 0.0] = np.flatnonzero(weight > 0.0), 0.0
+    folds = check_cv(estimator.cv, y[drawn], classifier=True).split(drawn, y[drawn])
+    splits = [(drawn[training], drawn[test]) for training, test in folds]
     for training, test in counted(splits, "folds left out"):
         columns = training if precomputed else slice(None)
-        k = None if estimator.k is None else max(1, round(estimator.k * len(training) / len(rows)))
+        k = None if estimator.k is None else max(1, round(estimator.k * len(training) / len(drawn)))
         machines, _ = train(estimator, X[training][:, columns], task.rows(training), weight[training], k)
         values[test] = machines.values(X[test][:, columns])
     if np.isnan(values).any():

@@ -158,6 +158,7 @@ def test_any_function_of_the_table(problem, seed):
     y, scores = problem
     random = np.random.default_rng(seed)
     values = 100 * random.random((len(y) + 1, len(y) + 1))
+    values[np.sum(y > 0), 0] = 0.0
     of = loss_of(lambda a, b, c, d: values[a, b], y > 0)
     loss, c = of.most_violated(scores)
     expected = brute_force(lambda a, b, c, d: values[a, b], y, scores)
@@ -167,7 +168,7 @@ def test_any_function_of_the_table(problem, seed):
 def test_a_table_looked_at_in_blocks_gives_the_same(monkeypatch):
     random = np.random.default_rng(1)
     positive, scores = random.random(60) < 0.4, 5 * random.normal(size=60)
-    of = loss_of(lambda a, b, c, d: 100 * (b + c) / (a + b + c + d) + a % 3, positive)
+    of = loss_of(lambda a, b, c, d: 100 * (b + c) / (a + b + c + d) + (b + c > 0) * (a % 3), positive)
     loss, c = of.most_violated(scores)
     monkeypatch.setattr("bayes_svm.multivariate.contingency.BLOCK", 100)
     assert of.most_violated(scores)[0] == loss
@@ -229,6 +230,8 @@ def test_the_order_of_the_rows_does_not_matter(name):
         (lambda a, b, c, d: np.where(b == 1, np.nan, a), {}, "nan for the contingency table of 0 true"),
         (lambda a, b, c, d: b - 1.0 + 0 * a, {}, "-1.0 for the contingency table of 0"),
         (lambda a, b, c, d: np.zeros(7), {}, r"shape \(7,\)"),
+        (lambda a, b, c, d: 100 * 2 * a / (2 * a + b + c + 1e-9), {}, "is 100 where all rows are right"),
+        (lambda a, b, c, d: 1.0 + 0 * a * b, {}, "is 1 where all rows are right: it must be 0 there"),
     ],
 )  # fmt: skip
 def test_bad_options_are_named(name, options, message):

@@ -350,3 +350,13 @@ def test_planes_that_leave_the_gap_as_it_is_for_long_do_not_end_it():
     y = (X[:, 1] + 2 * random.normal(size=300) > 1.5).astype(int)
     model = MultivariateSVC(loss="roc_area", C=1e5, tol=1e-4, max_iter=3000).fit(X, y)
     assert model.gap_ <= 1e-4
+
+
+def test_rows_of_weight_zero_are_in_no_fold():
+    X, y = imbalanced()
+    weight = (np.arange(len(y)) % 4 > 0).astype(float)
+    used = weight > 0
+    wrong = np.where(used, y, 1 - y)
+    model = MultivariateSVC(C=0.1, cv=3).fit(X, wrong, sample_weight=weight)
+    direct = MultivariateSVC(C=0.1, cv=3).fit(X[used], y[used])
+    np.testing.assert_allclose(model.predict_proba(X), direct.predict_proba(X), atol=1e-6)
