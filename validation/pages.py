@@ -3,8 +3,9 @@
 `python -m validation.pages` lists them. `--check` is for CI: it warns of each page whose files changed since
 the commit that printed it, by more than comments and docstrings. It fails if a line of a table in README.md
 or a page of the site (QUOTING) leads to pages and holds a number that is on none of them; in docs/measured.md
-it warns. `--print --data DIR` prints the pages that are not up to date. Stopped, it goes on where it was: a
-page that has been printed is up to date.
+it warns. `--print --data DIR` prints the pages that are not up to date: first one on each core, and then, one
+by one, those whose times need the whole computer. Stopped, it goes on where it was: a page that has been
+printed is up to date.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from queue import SimpleQueue
 
 from validation._common import progress, table
 
@@ -31,6 +35,8 @@ RESULTS = Path("docs/results")
 # A number that no page holds is an error in the one, and worth a warning in the other.
 QUOTING = ("README.md", "docs/index.md", "docs/replacing.md", "docs/guide/big_data.md")
 MEASURED = "docs/measured.md"
+# Where a program cannot be kept to a core, pages are printed one by one.
+CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
 
 COMMIT = re.compile(r"at commit ([0-9a-f]{7,40})(, with uncommitted changes)?")
 MINUTES = re.compile(r"^Whole run: ([0-9.]+) minutes\.$", re.MULTILINE)
@@ -56,6 +62,8 @@ class Page:
         What has to be installed besides.
     full : bool
         Whether it takes so long that only ``--full`` prints it.
+    alone : bool
+        Whether nothing else may run beside it, because it measures times.
     wording : bool
         Whether comments and docstrings count, too.
     """
@@ -65,6 +73,7 @@ class Page:
     measures: tuple[str, ...]
     needs: tuple[str, ...] = ()
     full: bool = False
+    alone: bool = False
     wording: bool = False
 
     @property
@@ -169,7 +178,7 @@ def read_manifest() -> list[Page]:
         pages.append(
             Page(
                 name, entry["command"], tuple(sorted(measured | own)), tuple(entry.get("needs", ())),
-                entry.get("full", False), entry.get("wording", False),
+                entry.get("full", False), entry.get("alone", False), entry.get("wording", False),
             )
         )  # fmt: skip
     return pages
@@ -198,10 +207,16 @@ def listed(pages: list[Page]) -> str:
         ]
         for page in pages
     ]
-    usual = sum(page.minutes for page in pages if not page.full)
-    everything = sum(page.minutes for page in pages)
-    total = f"{usual / 60:.1f} hours without --full, {everything / 60:.1f} with it."
+    usual = hours([page for page in pages if not page.full])
+    total = f"{usual:.1f} hours on {len(CORES)} cores without --full, {hours(pages):.1f} with it."
     return f"{table(('page', 'commit', 'minutes', 'up to date'), rows)}\n\n{total}"
+
+
+def hours(pages: list[Page]) -> float:
+    """How long printing all of them takes, as far as they say how long each took."""
+    beside = [page.minutes for page in pages if not page.alone]
+    alone = sum(page.minutes for page in pages if page.alone)
+    return (max(sum(beside) / len(CORES), max(beside, default=0.0)) + alone) / 60
 
 
 def as_numbers(text: str) -> set[str]:
@@ -244,29 +259,44 @@ def print_pages(pages: list[Page], data: str, release: bool = False) -> list[str
 
     Returns what went wrong.
     """
-    failed = []
-    head = git("rev-parse", "HEAD").stdout
-    for number, page in enumerate(pages, 1):
+    head, due, failed = git("rev-parse", "HEAD").stdout, [], []
+    for page in pages:
         why, lacking = page.outdated(), page.lacking()
         if release and not why and not head.startswith(page.commit):
             why = f"printed by {page.commit}"
-        if not why:
-            continue
-        if lacking:
+        if why and lacking:
             failed.append(f"{page.name} is not printed: install {', '.join(lacking)}")
-            continue
-        progress(f"{time.strftime('%H:%M')}  {number}/{len(pages)}  {page.name}: {why}")
-        module, *options = shlex.split(page.command)
-        output = ["--data", data, "--output", str(RESULTS / page.name)]
-        done = subprocess.run(
-            [sys.executable, "-m", module, *options, *output],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            check=False,
-        )
-        if done.returncode:
-            failed.append(f"{page.name}: {page.command} ended with status {done.returncode}")
+        elif why:
+            due.append((page, why))
+    # The longest first: otherwise the last may leave the other cores idle for as long as it takes.
+    beside = sorted((one for one in due if not one[0].alone), key=lambda one: -one[0].minutes)
+    alone = [one for one in due if one[0].alone]
+    for part, cores in ((beside, [{core} for core in CORES]), (alone, [set(CORES)])):
+        free: SimpleQueue[set[int]] = SimpleQueue()
+        for own in cores:
+            free.put(own)
+        with ThreadPoolExecutor(len(cores), initializer=keep_to_cores, initargs=(free,)) as pool:
+            failed += filter(None, pool.map(partial(print_page, data=data), part))
     return failed
+
+
+def keep_to_cores(free: SimpleQueue[set[int]]) -> None:
+    """Keep this thread, and the processes that it starts, to cores that no other one has."""
+    own = free.get()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, own)
+
+
+def print_page(due: tuple[Page, str], data: str) -> str:
+    """Print a page that is due for a reason; returns what went wrong, or nothing."""
+    page, why = due
+    progress(f"{time.strftime('%H:%M')}  {page.name}: {why}")
+    module, *options = shlex.split(page.command)
+    output = ["--data", data, "--output", str(RESULTS / page.name)]
+    done = subprocess.run(
+        [sys.executable, "-m", module, *options, *output], cwd=ROOT, stdout=subprocess.DEVNULL, check=False
+    )
+    return f"{page.name}: {page.command} ended with status {done.returncode}" if done.returncode else ""
 
 
 def main() -> None:

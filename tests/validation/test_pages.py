@@ -1,6 +1,7 @@
 """The manifest of the pages in docs/results, and what README quotes from them."""
 
 import argparse
+import os
 import shutil
 import sys
 from dataclasses import replace
@@ -192,11 +193,48 @@ def test_a_failed_page_is_named_and_the_others_are_printed(repository, monkeypat
     )
     failed = pages.print_pages([broken, fine, lacking, page_of(root, commit)], "DATA")
     assert failed == [
-        "broken.md: validation.broken ended with status 3",
         "lacking.md is not printed: install no-such-distribution",
+        "broken.md: validation.broken ended with status 3",
     ]
     assert (root / "docs/results/fine.md").read_text() == "printed"
     assert "example.md" not in capsys.readouterr().err
+
+
+CORES_OF_A_PAGE = """import os
+import sys
+from pathlib import Path
+
+there = sorted(page.name for page in Path("docs/results").iterdir())
+cores = sorted(os.sched_getaffinity(0))
+Path(sys.argv[sys.argv.index("--output") + 1]).write_text(f"{cores} {there}")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="programs cannot be kept to a core here")
+def test_pages_are_printed_a_core_each_and_those_of_times_alone_at_the_end(repository, monkeypatch):
+    root, _ = repository
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    (root / "validation").mkdir()
+    (root / "validation/__init__.py").write_text("")
+    (root / "validation/cores.py").write_text(CORES_OF_A_PAGE)
+    timed = pages.Page("timed.md", "validation.cores", (), alone=True)
+    others = [pages.Page(f"{name}.md", "validation.cores", ()) for name in "abc"]
+    assert pages.print_pages([timed, *others], "DATA") == []
+    texts = {page.name: page.text for page in (timed, *others)}
+    assert texts["timed.md"] == f"{pages.CORES} ['a.md', 'b.md', 'c.md']"
+    assert {texts[page.name].partition(" ")[0] for page in others} <= {f"[{core}]" for core in pages.CORES}
+    assert sorted(os.sched_getaffinity(0)) == pages.CORES
+
+
+def test_the_hours_of_all_pages_are_those_of_the_cores(monkeypatch):
+    minutes = {"a": 60.0, "b": 30.0, "c": 30.0, "timed": 45.0}
+    monkeypatch.setattr(pages.Page, "minutes", property(lambda page: minutes[page.name]))
+    monkeypatch.setattr(pages, "CORES", [0, 1])
+    beside = [pages.Page(name, "", ()) for name in "abc"]
+    timed = pages.Page("timed", "", (), alone=True)
+    assert pages.hours([timed, *beside]) == 1.75
+    assert pages.hours([timed, *beside[:2]]) == 1.75  # the longest page is not divided
+    assert pages.hours([timed]) == 0.75
 
 
 def test_a_commit_is_named_in_full_and_one_that_is_not_there_is_refused(repository, monkeypatch):
