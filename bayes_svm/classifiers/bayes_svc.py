@@ -125,7 +125,7 @@ class BayesSVC(SVCPredictions):
         * A scikit-learn splitter, or a list of (train, test) pairs, whose test parts contain each row once.
 
         With ``groups`` given to :meth:`fit`, whole groups leave: dealt into strata that keep the class
-        ratio, or one group at a time for "rows".
+        ratio, or one group at a time for "rows". Test parts that are given must keep groups whole.
     leave_out_size : int or None, default=2000
         If there are more rows than this, about so many are left out: enough for the link and for the error
         told, at a fraction of the time. At least 500 members of each class are among them, if it has so many,

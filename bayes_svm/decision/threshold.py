@@ -96,7 +96,8 @@ class Threshold(PerClass):
         Parameters
         ----------
         decision_values : array of shape (n_samples,) or (n_samples, n_classes)
-            Decision values of the same machine.
+            Scores of the same kind as those that the threshold was chosen on: ``decision_function`` after
+            ``left_out_decision_values_`` of two classes, ``predict_proba`` after ``left_out_proba_``.
 
         Returns
         -------

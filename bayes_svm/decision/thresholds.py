@@ -69,7 +69,9 @@ def choose_threshold(
         Labels. Of two classes the one that sorts last is positive, unless ``pos_label`` names the other.
     decision_values : array of shape (n_samples,) or (n_samples, n_classes)
         ``left_out_decision_values_`` of a :class:`~bayes_svm.BayesSVC`, or any other scores, such as
-        probabilities. With more than two classes each class gets a threshold against the rest.
+        probabilities. With more than two classes each class gets a threshold against the rest: there give
+        ``left_out_proba_``, to decide on ``predict_proba``, because ``decision_function`` then returns
+        log-odds, and no decision values of single machines.
     objective : {"f1", "f_beta", "precision", "recall", "cost", "rate", "break_even"}, default="f_beta"
         What the threshold is to achieve:
 

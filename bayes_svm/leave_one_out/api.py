@@ -85,7 +85,8 @@ def leave_one_out(
         machine trained without its group.
     cv : int, splitter or iterable, optional
         Folds that are left out as a whole, as for scikit-learn: exact k-fold cross-validation from one fit.
-        Each row must be in exactly one test fold. ``groups`` is then passed to the splitter.
+        Each row must be in exactly one test fold. ``groups`` is then passed to the splitter, which
+        must keep groups whole.
     at : array or sparse matrix of shape (n_at, n_features), optional
         Additional points, whose decision values are computed under each machine.
     method : {"path", "certified", "warm", "retrain"}, default="path"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sized
-from numbers import Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 
+from bayes_svm.utils.checks import require_comparable
 from bayes_svm.utils.types import Indices
 
 __all__ = ["fold_numbers", "group_numbers"]
@@ -44,13 +44,7 @@ def group_numbers(groups: ArrayLike | None, n_samples: int) -> Indices | None:
             f"({n_samples},)."
         )
     labels = labels.ravel()
-    kinds = {"number" if isinstance(label, Number) else type(label).__name__ for label in labels}
-    if len(kinds) > 1 or "NoneType" in kinds:
-        raise ValueError(
-            f"groups mixes labels of type {', '.join(sorted(kinds))}: give all as strings, or all as numbers."
-        )
-    if any(label != label for label in labels):
-        raise ValueError("groups holds NaN: every row needs a group, even if it is one of its own.")
+    require_comparable(labels, "groups")
     names, numbers = np.unique(labels, return_inverse=True)
     if len(names) < 2:
         raise ValueError(f"groups holds one group only ({names.tolist()[0]!r}): at least 2 are needed.")
@@ -67,7 +61,7 @@ def fold_numbers(X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, name: 
     y : array of shape (n_samples,)
         Class labels.
     groups : array of shape (n_samples,), optional
-        Groups for the splitter.
+        Groups for the splitter, which has to keep them whole.
     cv : int, splitter or iterable
         The folds, as scikit-learn takes them.
     name : str
@@ -84,7 +78,7 @@ def fold_numbers(X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, name: 
         If ``cv`` is a class.
     ValueError
         If a row is in no test fold or in several, or a fold is not trained on all rows outside it: left-out
-        values are those of the machine trained on all other rows.
+        values are those of the machine trained on all other rows. If rows of a group are in different folds.
     """
     n_samples = X.shape[0]
     if isinstance(cv, type):
@@ -117,6 +111,16 @@ def fold_numbers(X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, name: 
             f"{name} does not partition the rows: row {row} is in {times[row]} test folds. Use a splitter "
             "such as KFold or StratifiedKFold, without repetitions."
         )
+    if groups is not None:
+        _, first, numbers = np.unique(groups, return_index=True, return_inverse=True)
+        home = first[numbers.ravel()]
+        if np.any(fold != fold[home]):
+            row = int((fold != fold[home]).nonzero()[0][0])
+            raise ValueError(
+                f"{name} parts a group: rows {home[row]} and {row} belong together and are in folds "
+                f"{fold[home[row]]} and {fold[row]}. Use a splitter that keeps groups whole, such as "
+                "StratifiedGroupKFold, or give no groups."
+            )
     return fold
 
 

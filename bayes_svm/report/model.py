@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import ParameterGrid
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.kernels.gamma import resolve_gamma
@@ -22,6 +23,7 @@ from .errors import InputError
 from .evidence import independent_share
 from .record import Settings
 from .refusals import as_notes, memory_advice, refusals
+from .screening import promising
 from .tables.features import feature_transformer
 from .tables.labels import as_whole
 from .tables.table import Table
@@ -163,6 +165,8 @@ def deciding_as(estimator: Any) -> Any:
 def fit_table(table: Table, settings: Settings) -> FittedTable:
     """Fit the model to a table: a mixture over a small grid of settings, by left-out values.
 
+    From 2000 rows on, settings that are clearly worse on a part of the rows are left out of it.
+
     A C or gamma that the user gave is fixed; the other stays in the grid. With both given, or with
     ``settings.quick``, one machine is fitted. If one of two classes is rare, and the user gives no costs of
     the classes, half of the settings weight the classes by their frequency. That is for the probabilities:
@@ -190,7 +194,8 @@ def fit_table(table: Table, settings: Settings) -> FittedTable:
         transformer, features = features_of(table, settings)
         started = time.perf_counter()
         with step("fitting"), refusals():
-            estimator, weights = _unfitted(features, table, settings), weights_of(table, notes)
+            weights = weights_of(table, notes)
+            estimator = _unfitted(features, table, settings, weights)
             estimator.fit(features, table.labels, sample_weight=weights, groups=table.groups)
         seconds = time.perf_counter() - started
         if settings.class_weight is None and hasattr(estimator, "weights_"):
@@ -295,8 +300,8 @@ def one_machine(settings: Settings, table: Table) -> BayesSVC:
     )
 
 
-def _unfitted(features: Array, table: Table, settings: Settings) -> Any:
-    """One machine, or the mixture over the grid."""
+def _unfitted(features: Array, table: Table, settings: Settings, weights: np.ndarray | None) -> Any:
+    """One machine, or the mixture over those settings of the grid that are worth it."""
     machine = one_machine(settings, table)
     grid: dict[str, list[Any]] = {}
     if settings.C is None:
@@ -306,14 +311,15 @@ def _unfitted(features: Array, table: Table, settings: Settings) -> Any:
         grid["gamma"] = [width * scale for width in WIDTHS]
     if settings.quick or not grid:
         return machine
-    if settings.class_weight is not None or not _one_is_rare(table):
-        return BayesSVCSearch(machine, grid, combine="stack")
-    grids: list[dict[str, list[Any]]] = []
-    for weight, costs in ((None, PLAIN_COSTS), ("balanced", BALANCED_COSTS)):
-        grids.append({**grid, "class_weight": [weight]})
-        if settings.C is None:
-            grids[-1]["C"] = list(costs)
-    return BayesSVCSearch(machine, grids, combine="stack")
+    grids = [grid]
+    if settings.class_weight is None and _one_is_rare(table):
+        grids = [
+            {**grid, "class_weight": [weight]} | ({"C": list(costs)} if "C" in grid else {})
+            for weight, costs in ((None, PLAIN_COSTS), ("balanced", BALANCED_COSTS))
+        ]
+    tried = promising(machine, list(ParameterGrid(grids)), features, table.labels, weights, table.groups)
+    only = [{name: [value] for name, value in one.items()} for one in tried]
+    return BayesSVCSearch(machine, only, combine="stack")
 
 
 def _one_is_rare(table: Table) -> bool:

@@ -68,6 +68,10 @@ def find_label_issues(
     as the square roots of the balanced ones. With them a mixture of rbf and linear machines ranks the rows
     best: ``docs/results/label_issues.md``.
 
+    Rows of a group, such as those of one patient, must leave together, or they vouch for each other's wrong
+    label: give a machine whose ``leave_out`` is a list of splits that keep groups whole, as those of
+    :class:`~sklearn.model_selection.StratifiedGroupKFold` are.
+
     References
     ----------
     Northcutt, Jiang and Chuang, "Confident learning: estimating uncertainty in dataset labels", JAIR 70,

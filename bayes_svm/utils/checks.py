@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real
+from numbers import Number, Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "checked_weights",
     "class_weights",
     "encode_classes",
+    "require_comparable",
     "row_bounds",
     "summed_entries",
     "with_narrow_indices",
@@ -74,6 +75,34 @@ def checked_labels(y: ArrayLike) -> NDArray[Any]:
     return y if type(y) is np.ndarray and y.ndim == 1 else np.asarray(column_or_1d(y, warn=True))
 
 
+def require_comparable(labels: NDArray[Any], name: str) -> None:
+    """Refuse labels of which some are missing, or which are of several types.
+
+    Parameters
+    ----------
+    labels : array of dtype object
+        The labels.
+    name : str
+        Name of the parameter, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a label is None, NaN or NA, or if labels of different types cannot be sorted.
+    """
+    for row, label in enumerate(labels):
+        if label is None or type(label).__name__ == "NAType" or label != label:
+            raise ValueError(f"{name} holds {label} (row {row}): give every row one, or leave the row out.")
+    kinds = {
+        "number" if isinstance(one, Number) else "str" if isinstance(one, str) else type(one).__name__
+        for one in labels
+    }
+    if len(kinds) > 1:
+        raise ValueError(
+            f"{name} mixes labels of type {', '.join(sorted(kinds))}: give all as strings, or all as numbers."
+        )
+
+
 def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
     """Sorted classes of the rows of positive weight, and the class number of every row.
 
@@ -82,11 +111,13 @@ def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
     Raises
     ------
     ValueError
-        If y is not a classification target, or holds a single class.
+        If y is not a classification target, holds a single class, or has rows without a label.
     """
     labels = checked_labels(y)
     # Whole numbers and strings are classes; whether others are, takes a while to find out.
     if labels.dtype.kind not in "biuU":
+        if labels.dtype.kind == "O":
+            require_comparable(labels, "y")
         check_classification_targets(labels)
     classes = np.unique(labels[weight > 0])
     if len(classes) < 2:

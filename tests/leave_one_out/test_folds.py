@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 from sklearn.svm import SVC
 
 from _data import noisy
-from bayes_svm import BayesSVC, leave_one_out
+from bayes_svm import BayesSVC, BayesSVCSearch, RejectOptionClassifier, leave_one_out
 from bayes_svm.leave_one_out.folds import fold_numbers, group_numbers
 
 X, Y = noisy(n=40)
@@ -85,8 +85,8 @@ def test_rows_that_are_none_are_refused(cv, message):
         (np.zeros((40, 2)), r"groups has shape \(40, 2\): give one label"),
         (np.array([*"ab" * 19, 1, 2], dtype=object), "groups mixes labels of type number, str"),
         ([1, "a"] * 20, "groups mixes labels of type number, str"),
-        (np.array([None, *"ab" * 19, "a"], dtype=object), "groups mixes labels of type NoneType, str"),
-        (np.where(ROWS == 3, np.nan, ROWS // 4), "groups holds NaN: every row needs a group"),
+        (np.array([None, *"ab" * 19, "a"], dtype=object), r"groups holds None \(row 0\): give every row one"),
+        (np.where(ROWS == 3, np.nan, ROWS // 4), r"groups holds nan \(row 3\)"),
         (np.zeros(40), r"groups holds one group only \(0.0\): at least 2 are needed"),
     ],
 )
@@ -97,6 +97,28 @@ def test_groups_that_are_none_are_refused(groups, message):
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+PARTED = list(StratifiedKFold(4).split(X, Y))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda groups: leave_one_out(SVC(), X, Y, groups=groups, cv=PARTED),
+        lambda groups: BayesSVC(leave_out=PARTED).fit(X, Y, groups=groups),
+        lambda groups: BayesSVCSearch(BayesSVC(leave_out=PARTED), {"C": [1.0, 2.0]}).fit(X, Y, groups=groups),
+        lambda groups: RejectOptionClassifier(BayesSVC(leave_out=PARTED)).fit(X, Y, groups=groups),
+    ],
+)
+def test_folds_that_part_a_group_are_refused(call):
+    groups = ROWS // 4
+    with pytest.raises(ValueError, match=r"parts a group: rows . and .* belong together and are in folds"):
+        call(groups)
+    fold = np.zeros(40, dtype=int)
+    for number, (_, test) in enumerate(PARTED):
+        fold[test] = number
+    call(fold)
 
 
 @pytest.mark.parametrize(

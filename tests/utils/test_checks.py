@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.utils.class_weight import compute_sample_weight
@@ -82,11 +83,19 @@ def test_classes_are_sorted_and_those_of_absent_rows_are_unknown():
 
 @pytest.mark.parametrize(
     ("y", "message"),
-    [([1, 1, 1, 1], "one class only"), ([0.5, 1.5, 2.5, 3.5], "Unknown label type: continuous")],
+    [
+        ([1, 1, 1, 1], "one class only"),
+        ([0.5, 1.5, 2.5, 3.5], "Unknown label type: continuous"),
+        (["a", "b", None, "a"], r"y holds None \(row 2\): give every row one, or leave the row out"),
+        (["a", float("nan"), "b", "a"], r"y holds nan \(row 1\)"),
+        (["a", "b", "a", pd.NA], r"y holds <NA> \(row 3\)"),
+        (["a", 1, "b", "a"], "y mixes labels of type number, str"),
+    ],
 )
 def test_labels_that_cannot_be_learned_are_refused(y, message):
+    kind = object if isinstance(y[0], str) else None
     with pytest.raises(ValueError, match=message):
-        encode_classes(np.array(y), ONES)
+        encode_classes(np.array(y, dtype=kind), ONES)
 
 
 def test_a_class_whose_rows_all_weigh_nothing_is_not_there():

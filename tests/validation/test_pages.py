@@ -110,6 +110,17 @@ def test_every_other_change_makes_a_page_old(repository, name, before, after):
     assert page.outdated() == f"{name} changed since {page.commit}"
 
 
+def test_what_is_excluded_makes_no_page_old(repository):
+    root, commit = repository
+    page = replace(page_of(root, commit), measures=("measured.py", "other.py", ":(exclude)other.py"))
+    (root / "other.py").write_text("a = 2\n")
+    committed()
+    assert page.outdated() == ""
+    (root / "measured.py").write_text("a = 2\n")
+    committed()
+    assert page.outdated() == f"measured.py changed since {commit}"
+
+
 def test_a_page_that_cannot_be_trusted_is_not_up_to_date(repository):
     root, commit = repository
     assert pages.Page("missing.md", "", ()).outdated() == "not printed"
@@ -168,7 +179,8 @@ def test_the_manifest_names_every_page_and_what_exists():
     assert pages.unmatched(found) == []
     for page in found:
         assert page.measures
-        assert all((pages.ROOT / path).exists() for path in page.measures), page.name
+        paths = [path.removeprefix(":(exclude)") for path in page.measures]
+        assert all((pages.ROOT / path).exists() for path in paths), page.name
         assert page.command
 
 

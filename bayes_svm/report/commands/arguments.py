@@ -216,6 +216,10 @@ def class_weight(text: str) -> str | dict[str, float]:
     found = list(COST.finditer(text))
     if not found or "".join(one[0] for one in found) != text:
         raise argparse.ArgumentTypeError(f"{text!r} is neither balanced nor of the form CLASS=COST,...")
+    names = [one["name"] for one in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise argparse.ArgumentTypeError(f"{text!r} gives {name!r} two costs; give each class one")
     return {one["name"]: positive(one["cost"]) for one in found}
 
 

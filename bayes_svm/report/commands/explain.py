@@ -38,11 +38,13 @@ def _run(arguments: argparse.Namespace) -> int:
             f"to {numbers[-1]}"
         )
     k = numbers.index(arguments.row)
-    empty = rows.frame.columns[rows.frame.iloc[k].isna()].tolist()
-    if empty and not model.impute:
-        raise InputError(
-            f"row {arguments.row} has no value in column {empty[0]!r}; fill it in, or fit with --impute"
-        )
+    if rows.frame.iloc[k].isna().any() and not model.impute:
+        if rows.missing[k]:
+            raise InputError(
+                f"row {arguments.row} has no value in column {rows.missing[k][0]!r}; fill it in, or fit with "
+                "--impute"
+            )
+        raise InputError(f"row {arguments.row}: {'; '.join(at_most(rows.remarks[k]))}; correct the table")
     from bayes_svm.report.predicting import explained_row
 
     with shown(on_terminal()), step("explaining"):

@@ -29,6 +29,7 @@ def test_values():
         (class_weight, "yes", "is neither balanced nor of the form"),
         (class_weight, "yes=5,no", "is neither balanced nor of the form"),
         (class_weight, "yes=five", "'five' is not a number"),
+        (class_weight, "yes=1,no=2,yes=50", "gives 'yes' two costs; give each class one"),
     ],
 )
 def test_what_is_refused(reader, text, message):
