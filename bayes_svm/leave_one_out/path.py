@@ -41,6 +41,8 @@ SECONDS = 1e-10
 CAPACITY = 512
 # A case that moves more points than this has too many changes for the shared tableau.
 MANY_MEMBERS = 24
+# With so many free points such a case is solved anew: each of its events takes time with their square.
+MANY_FREE = 120
 # A path with more events than this is given up.
 MAX_EVENTS = 5_000
 # The tableau covers all points if there are at most this many.
@@ -129,10 +131,10 @@ class Paths:
         return self.expected.take(cases[np.linspace(0, len(cases) - 1, PILOT).astype(np.intp)])
 
     def _moving(self, removals: Removals) -> tuple[Array, Indices]:
-        """How many coefficients each case moves, and the cases that move few enough for a path."""
+        """How many coefficients each case moves, and the cases that are small enough for one tableau."""
         moving = _excess(self.origin.exact_beta, removals) > 0
         moves: Array = np.bincount(removals.case, weights=moving, minlength=removals.n_cases).astype(float)
-        return moves, (moves <= MANY_MEMBERS).nonzero()[0]
+        return moves, ((moves <= MANY_MEMBERS) & (removals.sizes <= CAPACITY)).nonzero()[0]
 
     def run(self, removals: Removals, n_jobs: int | None = None) -> Outcomes:
         """Follow the paths of some cases.
@@ -187,9 +189,11 @@ class Paths:
     def _alone(self, case: Removals, near: bool) -> Outcomes:
         """Follow one case on tableaus of its own, or, if that fails, solve the remaining problem.
 
-        A case that the shared tableau was meant for is ``near``: it is only solved.
+        A case that the shared tableau was meant for is ``near``: it is only solved. So is one with many free
+        points.
         """
-        if not near and len(case.points) > 1 and self.solution.exact:
+        few = len(self.origin.system.free) < MANY_FREE
+        if few and not near and len(case.points) > 1 and self.solution.exact:
             found = follow_anew(self.origin, case)
             if found is not None:
                 return found

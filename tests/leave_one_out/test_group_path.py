@@ -4,6 +4,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
 from sklearn.model_selection import (
     GroupKFold,
     StratifiedKFold,
@@ -54,6 +55,27 @@ def test_large_groups_have_tableaus_of_their_own(monkeypatch, members):
     retrained = leave_one_out(svc, X, y, cv=5, method="retrain")
     assert set(paths.status) == {"path"}
     np.testing.assert_allclose(paths.decision_values, retrained.decision_values, atol=1e-9)
+
+
+def test_with_many_free_points_a_large_group_is_solved_anew(monkeypatch):
+    X, y = noisy(n=120)
+    svc = SVC(C=3.0, gamma=0.3)
+    paths = leave_one_out(svc, X, y, cv=5)
+    monkeypatch.setattr(import_module("bayes_svm.leave_one_out.path"), "MANY_MEMBERS", 1)
+    monkeypatch.setattr(import_module("bayes_svm.leave_one_out.path"), "MANY_FREE", 5)
+    anew = leave_one_out(svc, X, y, cv=5)
+    assert set(anew.status) == {"re-trained"}
+    np.testing.assert_allclose(paths.decision_values, anew.decision_values, atol=1e-9)
+
+
+@pytest.mark.parametrize("leave", [{"cv": 2}, {"groups": np.arange(1400) % 2}])
+def test_a_fold_of_easy_data_may_have_more_rows_than_a_path_has_room_for(leave):
+    X, y = make_blobs(1400, centers=2, cluster_std=0.6, random_state=0)
+    svc = SVC(C=10.0)
+    found = leave_one_out(svc, X, y, **leave)
+    direct = leave_one_out(svc, X, y, **leave, method="retrain")
+    np.testing.assert_allclose(found.decision_values, direct.decision_values, atol=1e-9)
+    assert "inexact" not in found.status
 
 
 def test_a_group_takes_copies_from_points_that_others_share():
