@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -196,7 +197,9 @@ def reading(values: Array, positive: Mask, own: Array, rounding: float = 0.0) ->
     return result
 
 
-def left_out_intervals(values: Array, y: Indices, rows: Indices) -> Array:
+def left_out_intervals(
+    values: Array, y: Indices, rows: Indices, weight: Array | None = None, groups: Any = None
+) -> Array:
     """Intervals of the probability that training rows belong to their own class, by the values of all others.
 
     Parameters
@@ -207,20 +210,25 @@ def left_out_intervals(values: Array, y: Indices, rows: Indices) -> Array:
         Class numbers.
     rows : array of shape (n_rows,)
         Numbers of the rows.
+    weight : array of shape (n_samples,), optional
+        How often each value counts. By default each counts once.
+    groups : array of shape (n_samples,), optional
+        Group of each row. The others are then those of other groups.
 
     Returns
     -------
     array of shape (n_rows, 2)
         Lower and upper end.
     """
-    own = y[rows]
     by_class = np.column_stack([-values, values]) if values.ndim == 1 else values
-    positive, new = y == own[:, None], rows[:, None] == np.arange(len(y))
-    ends = [
-        reading(by_class[:, own].T, np.where(new, trial, positive), by_class[rows, own])
-        for trial in (False, True)
-    ]
-    return np.sort(np.column_stack(ends), axis=1)
+    weight = np.ones(len(y)) if weight is None else weight
+    groups = np.arange(len(y)) if groups is None else groups
+    found = []
+    for row in rows:
+        others, of_class = groups != groups[row], by_class[:, y[row]]
+        known = VennAbers(of_class[others], y[others] == y[row], weight[others])
+        found.append(known.interval(of_class[[row]])[0])
+    return np.array(found)
 
 
 def _with_a_one(negative: Array, positive: Array) -> Array:

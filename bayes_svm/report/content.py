@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bayes_svm.conformal.venn_abers import VennAbers, left_out_intervals
+from bayes_svm.conformal.venn_abers import left_out_intervals
 from bayes_svm.metrics.confusion import Confusion
 from bayes_svm.utils.progress import step
 
@@ -148,32 +148,12 @@ def _surprising(fitted: FittedTable, names: list[str], y: np.ndarray) -> tuple[S
         y,
         np.asarray(fitted.left_out_proba),
         np.asarray(fitted.predicted),
-        lambda rows: _intervals(values, y, rows, fitted.weights, table.groups),
+        lambda rows: left_out_intervals(values, y, rows, fitted.weights, table.groups),
         lambda row: neighbours_of(machine, fitted.features, row, rows, identifiers) if few else None,
         rows,
         identifiers,
         {one.name for one in table.columns if one.date},
     )
-
-
-def _intervals(values: np.ndarray, y: np.ndarray, rows: np.ndarray, weight: Any, groups: Any) -> np.ndarray:
-    """Intervals of the probability that rows belong to their own class, by the values of all others.
-
-    Others are those of other groups; each counts with its weight in the fit.
-    """
-    if weight is None and groups is None:
-        return left_out_intervals(values, y, rows)
-    by_class = np.column_stack([-values, values]) if values.ndim == 1 else values
-    weight, groups = (
-        (np.ones(len(y)) if weight is None else weight),
-        np.arange(len(y)) if groups is None else groups,
-    )
-    found = []
-    for row in rows:
-        others, of_class = groups != groups[row], by_class[:, y[row]]
-        known = VennAbers(of_class[others], y[others] == y[row], weight[others])
-        found.append(known.interval(of_class[[row]])[0])
-    return np.array(found)
 
 
 def _identifiers(table: Table, rows: np.ndarray) -> np.ndarray | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -125,7 +125,7 @@ def compare_estimators(
     X: Any,
     y: ArrayLike,
     *,
-    methods: Sequence[str] = METHODS,
+    methods: Iterable[str] = METHODS,
     scoring: str | Callable[..., float] | None = None,
     cv: Any = 10,
     test_size: float = 0.5,
@@ -146,7 +146,7 @@ def compare_estimators(
         Data; the kernel matrix between the rows for a precomputed kernel.
     y : array of shape (n_samples,)
         Labels.
-    methods : sequence of str
+    methods : iterable of str
         * "training": error on the training data, which is too small.
         * "hold_out": trained on one part of the rows, tested on the other.
         * "k_fold": cross-validation with the splits of ``cv``.
@@ -233,6 +233,7 @@ def compare_estimators(
     >>> round(found["leave_one_out"].deviation, 3)
     0.255
     """
+    methods = list(methods)
     _check_options(methods, scoring, interval, confidence, test_size, n_bootstrap)
     check_instance(estimator)
     check_jobs(n_jobs)

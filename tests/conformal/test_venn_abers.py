@@ -182,6 +182,38 @@ def test_training_rows_are_read_among_all_others(n_classes):
         np.testing.assert_allclose(ends, known.interval(values[[i], k])[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_training_rows_are_read_among_the_rows_of_other_groups(n_classes):
+    random = np.random.default_rng(0)
+    y, rows, groups = random.integers(0, n_classes, 60), np.arange(0, 60, 7), np.arange(60) // 5
+    values = y + random.normal(size=60) if n_classes == 2 else random.normal(size=(60, 3))
+    found = left_out_intervals(values, y, rows, groups=groups)
+    for row, interval in zip(rows, found, strict=True):
+        kept = (groups != groups[row]) | (np.arange(60) == row)
+        (place,) = np.flatnonzero(np.flatnonzero(kept) == row)
+        (expected,) = left_out_intervals(values[kept], y[kept], np.array([place]))
+        np.testing.assert_allclose(interval, expected, atol=1e-12)
+    wide = left_out_intervals(values, y, rows, np.full(60, 0.2), groups)
+    assert (np.diff(wide) > np.diff(found)).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_training_rows_are_read_as_a_bag_with_either_label(n_classes):
+    random = np.random.default_rng(1)
+    y = random.integers(0, n_classes, size=40)
+    values = random.normal(size=(40, n_classes)).round(1)
+    if n_classes == 2:
+        values[:, 0] = -values[:, 1]
+    for row, ends in enumerate(
+        left_out_intervals(values[:, 1] if n_classes == 2 else values, y, np.arange(40))
+    ):
+        column, own = values[:, y[row]], y == y[row]
+        bags = np.tile(own, (2, 1))
+        bags[:, row] = False, True
+        both = reading(column, bags, column[[row, row]])
+        np.testing.assert_allclose(ends, np.sort(both), atol=1e-12)
+
+
 def test_a_point_that_is_not_in_its_bag_is_refused():
     with pytest.raises(ValueError, match="own must be one of the values of its bag"):
         reading(np.array([0.0, 1.0]), np.array([False, True]), np.array([0.5]))

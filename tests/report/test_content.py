@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from _data import THREE
-from bayes_svm.conformal.venn_abers import left_out_intervals
 from bayes_svm.report import content
 from bayes_svm.report.aims import Aims
 from bayes_svm.report.errors import InputError
@@ -84,23 +83,6 @@ def test_groups_leave_together(report):
     assert result.source.n_groups == 10
     assert report(("a", "b")).source.n_groups is None
     assert result.importance.n_rows == 40
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_intervals_of_rows_are_by_the_values_of_other_groups(n_classes):
-    random = np.random.default_rng(0)
-    y, rows, groups = random.integers(0, n_classes, 60), np.arange(0, 60, 7), np.arange(60) // 5
-    values = y + random.normal(size=60) if n_classes == 2 else random.normal(size=(60, 3))
-    alone = content._intervals(values, y, rows, np.ones(60), None)
-    np.testing.assert_allclose(alone, left_out_intervals(values, y, rows), atol=1e-12)
-    found = content._intervals(values, y, rows, None, groups)
-    for row, interval in zip(rows, found, strict=True):
-        kept = (groups != groups[row]) | (np.arange(60) == row)
-        (place,) = np.flatnonzero(np.flatnonzero(kept) == row)
-        (expected,) = left_out_intervals(values[kept], y[kept], np.array([place]))
-        np.testing.assert_allclose(interval, expected, atol=1e-12)
-    wide = content._intervals(values, y, rows, np.full(60, 0.2), groups)
-    assert (np.diff(wide) > np.diff(found)).all()
 
 
 def test_a_mixture_has_its_members(report):

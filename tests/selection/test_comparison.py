@@ -91,3 +91,9 @@ def test_bounds_are_of_errors_and_are_printed():
 def test_what_cannot_be_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         compare_estimators(LogisticRegression(), X, Y, **options)
+
+
+def test_methods_may_be_of_any_kind():
+    names = ["training", "leave_one_out"]
+    found = compare_estimators(SVC(), X, Y, methods=(name for name in names))
+    assert [one.method for one in found.estimates] == names
