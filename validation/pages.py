@@ -4,7 +4,7 @@
 the commit that printed it, by more than comments and docstrings. It fails if a line of a table in README.md
 or a page of the site (QUOTING) leads to pages and holds a number that is on none of them; in docs/measured.md
 it warns. `--print --data DIR` prints the pages that are not up to date: first one on each core, and then, one
-by one, those whose times need the whole computer. Stopped, it goes on where it was: a page that has been
+by one, those that are about times. Stopped, it goes on where it was: a page that has been
 printed is up to date.
 """
 
@@ -63,7 +63,7 @@ class Page:
     full : bool
         Whether it takes so long that only ``--full`` prints it.
     alone : bool
-        Whether nothing else may run beside it, because it measures times.
+        Whether nothing else may run beside it, because it is about times.
     wording : bool
         Whether comments and docstrings count, too.
     """

@@ -42,7 +42,7 @@ BUNDLED = {
     "digits": load_digits,
 }
 # The column with the classes of each CSV.
-CLASS = {"sonar": "class", "house-votes-84": "class", "kr-vs-kp": "class"}
+CLASS = {"sonar": "class", "house-votes-84": "class"}
 CHOSEN = ("digits", "breast-cancer", "german", "image", "thyroid")
 ASIDE = ("iris", "wine", "breast cancer (Wisconsin)", "sonar", "house-votes-84")
 RARE_CHOSEN = ("abalone_9_18", "ecoli_imU", "us_crime", "wine_white_le4")

@@ -78,9 +78,9 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     max_iter : int, default=2000
         Largest number of cutting planes for each problem, and of rounds, which give a plane too.
     cv : int, splitter, iterable of splits or None, default=None
-        Folds for calibrating ``predict_proba``, on the decision values of rows left out. An int means
-        stratified folds of the rows of weight above 0. Of a splitter that needs groups give the list of its
-        splits. After a fit with None there is no ``predict_proba``.
+        Folds for calibrating ``predict_proba``, on the decision values of rows left out. An int means folds
+        of the rows of weight above 0, stratified unless y is a matrix of labels. Of a splitter that needs
+        groups give the list of its splits. After a fit with None there is no ``predict_proba``.
     warm_start : bool, default=False
         Whether to begin with the planes of the last fit. They are used if data, labels and loss
         are the same; C may differ.

@@ -165,7 +165,7 @@ def deciding_as(estimator: Any) -> Any:
 def fit_table(table: Table, settings: Settings) -> FittedTable:
     """Fit the model to a table: a mixture over a small grid of settings, by left-out values.
 
-    From 2000 rows on, settings that are clearly worse on a part of the rows are left out of it.
+    From 4000 rows on, settings that are of no use on half of the rows are not tried on all.
 
     A C or gamma that the user gave is fixed; the other stays in the grid. With both given, or with
     ``settings.quick``, one machine is fitted. If one of two classes is rare, and the user gives no costs of

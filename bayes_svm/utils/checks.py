@@ -76,7 +76,7 @@ def checked_labels(y: ArrayLike) -> NDArray[Any]:
 
 
 def require_comparable(labels: NDArray[Any], name: str) -> None:
-    """Refuse labels of which some are missing, or which are of several types.
+    """Refuse labels of which some are missing, or which cannot be sorted.
 
     Parameters
     ----------
@@ -88,19 +88,18 @@ def require_comparable(labels: NDArray[Any], name: str) -> None:
     Raises
     ------
     ValueError
-        If a label is None, NaN or NA, or if labels of different types cannot be sorted.
+        If a label is None, NaN or NA, or if the labels cannot be sorted.
     """
     for row, label in enumerate(labels):
         if label is None or type(label).__name__ == "NAType" or label != label:
             raise ValueError(f"{name} holds {label} (row {row}): give every row one, or leave the row out.")
-    kinds = {
-        "number" if isinstance(one, Number) else "str" if isinstance(one, str) else type(one).__name__
-        for one in labels
-    }
-    if len(kinds) > 1:
+    try:
+        np.unique(labels)
+    except TypeError:
+        kinds = {"number" if isinstance(one, Number) else type(one).__name__ for one in labels}
         raise ValueError(
             f"{name} mixes labels of type {', '.join(sorted(kinds))}: give all as strings, or all as numbers."
-        )
+        ) from None
 
 
 def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:

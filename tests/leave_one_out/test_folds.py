@@ -99,6 +99,11 @@ def test_groups_that_are_none_are_refused(groups, message):
             call()
 
 
+def test_groups_that_can_be_sorted_may_be_of_several_types():
+    labels = [True, np.True_, np.False_, False, 0, 1]
+    assert group_numbers(labels, 6).tolist() == [1, 1, 0, 0, 0, 1]
+
+
 PARTED = list(StratifiedKFold(4).split(X, Y))
 
 

@@ -38,13 +38,16 @@ def _run(arguments: argparse.Namespace) -> int:
             f"to {numbers[-1]}"
         )
     k = numbers.index(arguments.row)
-    if rows.frame.iloc[k].isna().any() and not model.impute:
-        if rows.missing[k]:
+    empty = rows.frame.columns[rows.frame.iloc[k].isna()].tolist()
+    if empty and not model.impute:
+        unread = [name for name in empty if name not in rows.missing[k]]
+        if unread:
             raise InputError(
-                f"row {arguments.row} has no value in column {rows.missing[k][0]!r}; fill it in, or fit with "
-                "--impute"
+                f"row {arguments.row}: what is in column {unread[0]!r} cannot be read; correct it"
             )
-        raise InputError(f"row {arguments.row}: {'; '.join(at_most(rows.remarks[k]))}; correct the table")
+        raise InputError(
+            f"row {arguments.row} has no value in column {empty[0]!r}; fill it in, or fit with --impute"
+        )
     from bayes_svm.report.predicting import explained_row
 
     with shown(on_terminal()), step("explaining"):

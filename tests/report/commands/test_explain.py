@@ -54,9 +54,9 @@ def test_what_is_strange_is_said(model, capsys):
 def test_a_cell_that_is_no_number_is_not_a_missing_one(model, refused):
     model()
     with open("new.csv", "a") as file:
-        file.write("n6,tall,0,red\n")
+        file.write("n6,tall,0,green\n")
     message = refused("explain", "new.csv", "--model", "m.skops", "--row", "6")
-    assert "row 6: 'tall' in column size is no number; correct the table" in message
+    assert "row 6: what is in column 'size' cannot be read; correct it" in message
 
 
 @pytest.mark.parametrize(
