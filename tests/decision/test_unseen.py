@@ -101,7 +101,7 @@ def test_rows_without_weight_have_no_part_in_the_split(cv, grouped):
         (np.arange(2 * len(Y)) // 4, "one label for each of the 600 rows"),
         (np.arange(len(Y) - 1) // 4, "one label for each of the 600 rows"),
         (np.zeros((len(Y), 2)), "one label for each of the 600 rows"),
-        (np.where(np.arange(len(Y)) == 3, np.nan, np.arange(len(Y)) // 4), "NaN"),
+        (np.where(np.arange(len(Y)) == 3, np.nan, np.arange(len(Y)) // 4), "holds nan"),
     ],
 )
 def test_groups_that_are_not_one_for_each_row_are_refused(cv, groups, message):
