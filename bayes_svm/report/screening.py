@@ -105,14 +105,8 @@ def quarters_of(X: Array, y: np.ndarray, weight: Any, groups: Any) -> tuple[Indi
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
-        Features.
-    y : ndarray of shape (n_rows,)
-        Class of each row.
-    weight : ndarray of shape (n_rows,) or None
-        Weight of each row.
-    groups : ndarray of shape (n_rows,) or None
-        Group of each row; None if the rows are independent. A group is in one quarter.
+    X, y, weight, groups
+        As in :func:`promising`. A group is in one quarter.
 
     Returns
     -------
