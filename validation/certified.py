@@ -43,13 +43,16 @@ page on [model selection](model_selection.md), the paper's Table 2. The grid is 
 i in -2..2. RBF: C = 500^(i/7), i in 0..7, and gamma = 2^(-11 j/7), j in 0..7; the paper's formula for the
 kernel reached us garbled ("exp(-2 7 11 |x-x'|^2)" with an i above), and the minus sign in the exponent is
 our reading: without it the kernel matrix would be the identity. As in the paper, times and kernel columns
-are summed over the grid and the splits before the ratios are taken; it sums five. Each time is the best of
-{repeats}, in turns; what has taken over {long} seconds is not run again. Columns are those used, nothing kept
-from one case to the next. *Certified share* is that of the cases which the checks left open, *slowest
-certified* the least speed-up of any single model of the grid, and *not converged* counts cases of "certified"
-that the limit on moves stopped."""
+are summed over the grid and the splits before the ratios are taken; it sums five. Each time is processor
+time, the best of {repeats}, in turns. What has taken over {long} seconds is not run again, except where
+certified is not at least {doubtful} times as fast as warm: these two are then run {repeats} more times each,
+because the least of thousands of ratios would otherwise be that of one disturbed run. Columns are those used,
+nothing kept from one case to the next. *Certified share* is that of the cases which the checks left open,
+*slowest certified* the least speed-up of any single model of the grid, and *not converged* counts cases of
+"certified" that the limit on moves stopped."""
 
 LONG = 0.5  # seconds that need not be measured twice
+DOUBTFUL = 0.95  # a speed-up below this is measured again
 # Table 3 of the paper: seconds and millions of columns of the standard approach, speed-ups, certified %.
 PAPER = {
     "linear": (
@@ -96,16 +99,18 @@ def cases_of(machine: Machine, problem: DualProblem) -> tuple[np.ndarray, np.nda
     return points, np.where(units >= bound * (1 - 1e-12), 0.0, bound - units)
 
 
-def timed(calls: dict[str, Callable[[], object]], repeats: int) -> tuple[dict[str, float], dict[str, object]]:
-    """Best seconds and the result of each, in turns; what takes long is measured once."""
+def timed(
+    calls: dict[str, Callable[[], object]], repeats: int, enough: float = LONG
+) -> tuple[dict[str, float], dict[str, object]]:
+    """Least processor seconds and the result of each, in turns; what has taken enough is not run again."""
     best, spent = dict.fromkeys(calls, np.inf), dict.fromkeys(calls, 0.0)
     results: dict[str, object] = {}
     for _ in range(repeats):
         for name, call in calls.items():
-            if spent[name] <= LONG:
-                started = time.perf_counter()
+            if spent[name] <= enough:
+                started = time.process_time()
                 results[name] = call()
-                seconds = time.perf_counter() - started
+                seconds = time.process_time() - started
                 best[name], spent[name] = min(best[name], seconds), spent[name] + seconds
     return best, results
 
@@ -114,15 +119,18 @@ def one_model(X: np.ndarray, y: np.ndarray, parameters: dict, repeats: int) -> d
     """Times, columns and signs of all ways on one problem."""
     machine, [solution] = machine_of(SVC(**parameters), X, y, None)
     points, rest = cases_of(machine, solution.problem)
-    result, found = timed(
-        {
-            "path": lambda: path_of(machine, solution),
-            "path, signs": lambda: path_of(machine, solution, sign_only=True),
-            "warm": lambda: leave_out_signs(solution, points, rest, proof=False),
-            "certified": lambda: leave_out_signs(solution, points, rest, proof=True),
-        },
-        repeats,
-    )
+    signs_of = {
+        "warm": lambda: leave_out_signs(solution, points, rest, proof=False),
+        "certified": lambda: leave_out_signs(solution, points, rest, proof=True),
+    }
+    paths = {
+        "path": lambda: path_of(machine, solution),
+        "path, signs": lambda: path_of(machine, solution, sign_only=True),
+    }
+    result, found = timed({**paths, **signs_of}, repeats)
+    if result["warm"] < DOUBTFUL * result["certified"]:
+        again, _ = timed(signs_of, repeats, np.inf)
+        result.update({name: min(result[name], seconds) for name, seconds in again.items()})
     values, wrong, result["cases"] = found["path"].values, {}, len(points)
     result["path, signs wrong"] = int(np.sum((found["path, signs"].signs > 0) != (values > 0)))
     for name in ("warm", "certified"):
@@ -239,7 +247,7 @@ def main() -> None:
     if unknown := sorted(set(kernels) - set(GRIDS)):
         parser.error(f"no such grids: {', '.join(unknown)}; there are {', '.join(GRIDS)}")
     counted = "split" if args.splits == 1 else f"{args.splits} splits"
-    about = ABOUT.format(repeats=args.repeats, long=LONG, splits=counted)
+    about = ABOUT.format(repeats=args.repeats, long=LONG, doubtful=DOUBTFUL, splits=counted)
     page = Page("validation.certified", "What a proven stop saves", about)
     with threadpool_limits(1), one_blas_thread():  # as leave_one_out itself does, once
         for parameters in ({"C": 1.0, "gamma": 1.0}, *grid("linear")):  # into memory, what is rarely used too
