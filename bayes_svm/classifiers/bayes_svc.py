@@ -231,7 +231,7 @@ class BayesSVC(SVCPredictions):
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:
-        """Solve the SVM, leave every row out, and fit the link to the left-out decision values.
+        """Solve the SVM, leave rows out, and fit the link to the left-out decision values.
 
         Parameters
         ----------
