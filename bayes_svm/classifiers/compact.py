@@ -50,11 +50,11 @@ class Compactable:
         raise an AttributeError that says so. Fitted again, it is a whole model.
 
         Its pickle is compressed by LZMA, and with an rbf or a linear kernel about as large as that of an SVC.
-        It can be more than half as large again if the kernel is a polynomial or a sigmoid and there are three classes or more, because
-        the machines, one for each class, can have many more support vectors than those of the pairs of
-        classes. With ``link="kwok"``, which reads all training rows near the margin, it often is, and on easy
-        data many times as large. A linear machine keeps the weights of the features instead of the support
-        vectors, where they are fewer numbers.
+        It can be more than half as large again if the kernel is a polynomial or a sigmoid and there are three
+        classes or more, because the machines, one for each class, can have many more support vectors than
+        those of the pairs of classes. With ``link="kwok"``, which reads all training rows near the margin, it
+        often is, and on easy data many times as large. A linear machine keeps the weights of the features
+        instead of the support vectors, where they are fewer numbers.
 
         Returns
         -------
