@@ -1,7 +1,7 @@
 """Probabilities over HTTP: ``uvicorn service:app`` in this folder, with the model saved in MODEL.
 
-Save it with ``skops.io.dump(model.compact(), "model.skops")``, where ``model`` is a fitted BayesSVC; a pipeline
-is saved as a whole.
+Save it with ``skops.io.dump(model.compact(), "model.skops")``, where ``model`` is a fitted BayesSVC; save a
+pipeline whole.
 """
 
 import os
