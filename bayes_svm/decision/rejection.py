@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import assert_all_finite, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision.guarantee import (
     NOTHING_ACCEPTED,
@@ -22,6 +22,7 @@ from bayes_svm.decision.guarantee import (
 from bayes_svm.decision.labels import default_reject_label
 from bayes_svm.decision.predictions import RejectingPredictions
 from bayes_svm.decision.risk import (
+    as_many_as_left,
     midway,
     one_of_each,
     out_of_reach,
@@ -30,11 +31,17 @@ from bayes_svm.decision.risk import (
     smallest_plain,
     smallest_shown,
 )
-from bayes_svm.decision.rules import check_rules, rule_in_words
-from bayes_svm.decision.unseen import UnseenAnswers, fit_and_answer, given_as, weight_of_rows
+from bayes_svm.decision.rules import check_rules, fixed_threshold, rule_in_words
+from bayes_svm.decision.unseen import (
+    UnseenAnswers,
+    fit_and_answer,
+    given_as,
+    is_fitted_already,
+    routed_parameters,
+    weight_of_rows,
+)
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
 from bayes_svm.utils.checks import checked_labels, checked_weights
-from bayes_svm.utils.metaestimators import fit_parameters
 from bayes_svm.utils.scikit_learn import (
     HasMethods,
     Interval,
@@ -43,7 +50,6 @@ from bayes_svm.utils.scikit_learn import (
     StrOptions,
     fit_context,
     num_samples,
-    routing_enabled,
 )
 from bayes_svm.utils.types import Array, Mask
 from bayes_svm.utils.warn import warn
@@ -109,7 +115,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         * float: this share of the data is held out of the training, drawn within classes. If ``groups``
           are passed to ``fit``, whole groups are: one of the ``round(1 / share)`` folds of
           :class:`~sklearn.model_selection.StratifiedGroupKFold`. Not for a precomputed kernel: give an int.
-        * "prefit": the estimator is fitted already, and all data passed to ``fit`` are held-out data.
+        * "prefit": the estimator is fitted already, and all data passed to ``fit`` are held-out data. So are
+          they, with None, of a :class:`~sklearn.frozen.FrozenEstimator`.
         * int, splitter or iterable: predictions by cross-validation, after which the estimator is
           fitted to all data. An int means stratified folds, which keep groups whole if ``groups`` are
           passed to ``fit``.
@@ -268,9 +275,13 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         X, _ = indexable(X, labels)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
-        given = weight_of_rows(self.estimator, sample_weight, params)
+        routed = routed_parameters(self, sample_weight, params)
+        given = weight_of_rows(self.estimator, routed[0])
+        if self._of_sets and sample_weight is not None and given is None:
+            raise ValueError("guarantee='conformal' counts rows: it takes no sample_weight.")
+        given = sample_weight if given is None else given
         weight = np.ones(num_samples(X)) if given is None else checked_weights(given, X)
-        found = self._fitted(X, labels, weight, self._routed(sample_weight, params))
+        found = self._fitted(X, labels, weight, routed)
         self.estimator_, self.fitted_on_ = found.estimator, found.source
         self.classes_ = self.estimator_.classes_
         # No point is rejected without a rule.
@@ -300,27 +311,15 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
             router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router
 
-    def _routed(self, sample_weight: ArrayLike | None, params: dict[str, Any]) -> tuple[dict, dict]:
-        """Parameters of the estimator's ``fit`` and of the splitter."""
-        if routing_enabled():
-            given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
-            routed = process_routing(self, "fit", **given)
-            return routed.estimator.fit, routed.splitter.split if hasattr(self.cv, "split") else {}
-        if isinstance(self.cv, str):
-            return params, {}
-        given = fit_parameters(self.estimator, sample_weight, params)
-        if "groups" not in given or has_fit_parameter(self.estimator, "groups"):
-            return given, {}
-        return {name: given[name] for name in given if name != "groups"}, {"groups": given["groups"]}
-
     def _fitted(self, X: Any, y: NDArray[Any], weight: Array, routed: tuple[dict, dict]) -> UnseenAnswers:
         """The fitted estimator and, unless its sets decide, its answers to points that it has not seen."""
         if self.guarantee == "conformal":
             if given_as("groups", routed[0] | routed[1]) is not None:
                 raise ValueError("guarantee='conformal' counts rows, not groups: pass one row of each.")
-            if isinstance(self.cv, str):
+            ready = is_fitted_already(self.estimator, self.cv)
+            if ready:
                 check_is_fitted(self.estimator)
-            fitted = self.estimator if self.cv else clone(self.estimator).fit(X, y, **routed[0])
+            fitted = self.estimator if ready else clone(self.estimator).fit(X, y, **routed[0])
             return UnseenAnswers(fitted, "nothing", None, np.arange(len(y)))
         used = np.flatnonzero(weight > 0)
         needed = self.target_risk is not None or self.target_coverage is not None
@@ -353,32 +352,27 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
             found.groups is not None,
         )
         if found.answers is None:
-            self.threshold_ = self._given_threshold()
+            self.threshold_ = fixed_threshold(self)
             return
         predicted, confidence = found.answers
-        curve = risk_coverage_curve(y, predicted, confidence, sample_weight=weight)
+        counted = weight if found.share is None else weight * found.share
+        curve = risk_coverage_curve(y, predicted, confidence, sample_weight=counted)
         if self.target_risk is not None:
-            self.threshold_ = self._for_risk(curve, predicted != y, confidence, weight, found.groups)
+            self.threshold_ = self._for_risk(curve, predicted != y, confidence, weight, found)
         elif self.target_coverage is not None:
             # The tolerance is for rounding in the sums of the weights.
             enough = curve.coverage >= self.target_coverage * (1 - 1e-12)
             self.threshold_ = midway(curve.thresholds, int(np.argmax(enough)))
         else:
-            self.threshold_ = self._given_threshold()
+            self.threshold_ = fixed_threshold(self)
         self.risk_coverage_: RiskCoverageCurve = curve
         self.coverage_, self.selective_risk_ = curve.at(self.threshold_)
 
-    def _given_threshold(self) -> float:
-        if self.cost is not None:
-            return 1.0 - float(self.cost)
-        return 0.0 if self.threshold is None else float(self.threshold)
-
     def _for_risk(
-        self, curve: RiskCoverageCurve, wrong: Mask, confidence: Array, weight: Array, groups: Any
+        self, curve: RiskCoverageCurve, wrong: Mask, confidence: Array, weight: Array, answered: UnseenAnswers
     ) -> float:
         """Threshold for the target risk; infinity, with a warning, if there is none."""
         target, used = float(self.target_risk or 0.0), np.flatnonzero(weight > 0)
-        points = f"{len(used)} points"
         if self.guarantee is None:
             found, sure = plain_threshold(curve, target), None
         else:
@@ -387,14 +381,18 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
                     "guarantee='risk' counts points, but their weights in sample_weight differ. Leave "
                     "guarantee out, use target_coverage=, or repeat the points."
                 )
-            if groups is not None:
-                used = used[one_of_each(groups[used], self.random_state)]
-                points = f"{len(used)} points, one of each group"
+            if answered.groups is not None:
+                used = used[one_of_each(answered.groups[used], self.random_state)]
+            elif answered.share is not None:
+                used = used[as_many_as_left(answered.share[used], wrong[used], confidence[used])]
             wrong, confidence, sure = wrong[used], confidence[used], float(self.confidence)
             found = shown_threshold(wrong, confidence, target, sure)
         if found is not None:
             return found
         self.guarantee_ = NOTHING_ACCEPTED
+        points = f"{len(used)} points" + (
+            ", one of each group" if sure and answered.groups is not None else ""
+        )
         least = smallest_plain(curve) if sure is None else smallest_shown(wrong, confidence, target, sure)
         warn(f"{out_of_reach(target, least, sure, points)} Every point is rejected.")
         return np.inf

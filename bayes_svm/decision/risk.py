@@ -14,6 +14,7 @@ from bayes_svm.metrics.risk_coverage import RiskCoverageCurve
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = [
+    "as_many_as_left",
     "midway",
     "one_of_each",
     "out_of_reach",
@@ -29,6 +30,31 @@ __all__ = [
 FIRST_SHARE = 0.2
 # How many risks are tried between a target that cannot be shown and 1.
 TRIED = 300
+
+
+def as_many_as_left(share: Array, wrong: Mask, confidence: Array) -> Indices:
+    """Rows to count where of some equal rows only a share left: as many of them as left.
+
+    They are taken evenly from the rows in the order of their confidence, in which equal rows are together.
+
+    Parameters
+    ----------
+    share : array of shape (n_points,)
+        Share of each row's copies that left.
+    wrong : array of bool of shape (n_points,)
+        Whether each answer is wrong.
+    confidence : array of shape (n_points,)
+        Confidence of each answer.
+
+    Returns
+    -------
+    array of int
+        The rows, in their order.
+    """
+    order = np.lexsort((share, wrong, confidence))
+    # Sums over equal rows are whole numbers, which rounding must not take below themselves.
+    passed = np.floor(np.cumsum(share[order]) + 0.5)
+    return np.sort(order[np.diff(passed, prepend=0.0) > 0.0])
 
 
 def plain_threshold(curve: RiskCoverageCurve, target_risk: float) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from bayes_svm.utils.metaestimators import check_instance
 
-__all__ = ["check_rules", "rule_in_words"]
+__all__ = ["check_rules", "fixed_threshold", "rule_in_words"]
 
 # The parameters that decide which points are rejected, of which at most one is given.
 RULES = ("threshold", "cost", "target_risk", "target_coverage")
@@ -46,6 +46,24 @@ def check_rules(model: Any) -> None:
             f"{kind} has no predict_proba: rejection needs probabilities. "
             "Use bayes_svm.BayesSVC, or wrap it in sklearn.calibration.CalibratedClassifierCV."
         )
+
+
+def fixed_threshold(model: Any) -> float:
+    """The threshold of a RejectOptionClassifier that no data decide.
+
+    Parameters
+    ----------
+    model : RejectOptionClassifier
+        It need not be fitted.
+
+    Returns
+    -------
+    float
+        The threshold; 0, at which nothing is rejected, if neither is given.
+    """
+    if model.cost is not None:
+        return 1.0 - float(model.cost)
+    return 0.0 if model.threshold is None else float(model.threshold)
 
 
 def rule_in_words(model: Any) -> str | None:

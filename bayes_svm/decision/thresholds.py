@@ -81,7 +81,8 @@ def choose_threshold(
         * "recall": the highest threshold that shows a recall of ``at_least`` on new points.
         * "cost": least cost.
         * "rate": share of points decided positive closest to ``rate``.
-        * "break_even": precision and recall as nearly equal as ties allow.
+        * "break_even": as many positive decisions as there are positives, as nearly as ties allow: precision
+          and recall are then equal.
     beta : float, default=1.0
         Weight of recall against precision in F_beta.
     at_least : float in (0, 1], optional
@@ -211,7 +212,7 @@ def _checked_values(decision_values: ArrayLike) -> Array:
     if not np.isfinite(values).all():
         raise ValueError(
             "decision_values must be finite. Where a BayesSVC leaves only some rows out, give the labels and "
-            "values of left_out_.rows."
+            "values of left_out_.rows, with left_out_.weight of these rows as sample_weight."
         )
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 

@@ -10,18 +10,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from bayes_svm.decision.answers import Answers, answers, confidence_of
 from bayes_svm.leave_one_out.folds import group_numbers
-from bayes_svm.utils.metaestimators import fitted_on_rows, left_out_predictions, left_out_proba
+from bayes_svm.utils.metaestimators import (
+    fit_parameters,
+    fitted_on_rows,
+    left_out_predictions,
+    left_out_proba,
+    left_out_weight,
+)
 from bayes_svm.utils.scikit_learn import RealNotInt, routing_enabled, safe_split
-from bayes_svm.utils.types import Indices
+from bayes_svm.utils.types import Array, Indices
 
-__all__ = ["UnseenAnswers", "fit_and_answer", "given_as", "weight_of_rows"]
+__all__ = [
+    "UnseenAnswers",
+    "fit_and_answer",
+    "given_as",
+    "is_fitted_already",
+    "routed_parameters",
+    "weight_of_rows",
+]
 
 # Share of the rows that is held out where answers are needed and ``cv`` says nothing.
 HELD_OUT = 0.2
@@ -43,6 +58,9 @@ class UnseenAnswers:
         The rows that were answered.
     groups : array or None
         Group of each row that was answered; None if the rows have no groups.
+    share : array or None
+        Of equal rows of which only some left, each was answered and counts for this share; 1 for others.
+        None if it is 1 for all.
     """
 
     estimator: Any
@@ -50,6 +68,7 @@ class UnseenAnswers:
     answers: Answers | None
     rows: Indices
     groups: NDArray[Any] | None = None
+    share: Array | None = None
 
 
 def fit_and_answer(
@@ -99,7 +118,7 @@ def fit_and_answer(
     every_row = np.arange(len(y))
     labels = split_params.get("groups", given_as("groups", fit_params))
     groups = group_numbers(labels, len(y))
-    if isinstance(cv, str):
+    if is_fitted_already(estimator, cv):
         check_is_fitted(estimator)
         return UnseenAnswers(estimator, "held-out", answers(estimator, X), every_row, groups)
     if cv is None:
@@ -114,7 +133,8 @@ def fit_and_answer(
             rows = np.flatnonzero(~np.isnan(proba[:, 0]))
             predicted = left_out_predictions(fitted, rows)
             found = predicted, confidence_of(predicted, proba[rows], fitted.classes_)
-            return UnseenAnswers(fitted, "left-out", found, rows, _at(groups, rows))
+            share = _share_left(fitted, weight_of_rows(estimator, fit_params), rows)
+            return UnseenAnswers(fitted, "left-out", found, rows, _at(groups, rows), share)
         if not required:
             return UnseenAnswers(fitted, "nothing", None, every_row)
         cv = HELD_OUT
@@ -193,8 +213,68 @@ def _cross_validate(
     return UnseenAnswers(fitted, "cross-validation", found, rows, _at(groups, rows))
 
 
+def _share_left(fitted: Any, sample_weight: Any, rows: Indices) -> Array | None:
+    """Share of each row's copies that left; None if all did, or the classifier does not say."""
+    left = left_out_weight(fitted)
+    if left is None:
+        return None
+    weight = np.ones(len(left)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    share = np.ones(len(rows))
+    np.divide(left[rows], weight[rows], out=share, where=weight[rows] > 0)
+    return share if share.min(initial=1.0) < 1.0 else None
+
+
 def _at(groups: Any, rows: Indices) -> Any:
     return None if groups is None else groups[rows]
+
+
+def is_fitted_already(estimator: Any, cv: Any) -> bool:
+    """Whether all rows are held out: with ``cv="prefit"``, and of a frozen estimator without a ``cv``."""
+    return isinstance(cv, str) or (cv is None and isinstance(estimator, FrozenEstimator))
+
+
+def routed_parameters(
+    model: Any, sample_weight: Any, params: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters of the estimator's ``fit`` and of the splitter.
+
+    Parameters
+    ----------
+    model : RejectOptionClassifier
+        Whose ``fit`` was called.
+    sample_weight : array of shape (n_samples,) or None
+        Weights of the rows.
+    params : dict
+        Other parameters of ``fit``.
+
+    Returns
+    -------
+    (dict, dict)
+        The parameters.
+
+    Raises
+    ------
+    TypeError
+        For parameters that nothing reads, because the estimator is fitted already.
+    ValueError
+        If there are weights, and the estimator takes none.
+    """
+    if routing_enabled():
+        given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
+        routed = process_routing(model, "fit", **given)
+        return routed.estimator.fit, routed.splitter.split if hasattr(model.cv, "split") else {}
+    if is_fitted_already(model.estimator, model.cv):
+        unknown = [name for name in params if name.split("__")[-1] not in ("groups", "sample_weight")]
+        if unknown:
+            raise TypeError(
+                f"fit got {', '.join(unknown)}: with an estimator that is fitted already, only sample_weight "
+                "and groups count."
+            )
+        return params, {}
+    given = fit_parameters(model.estimator, sample_weight, params)
+    if "groups" not in given or has_fit_parameter(model.estimator, "groups"):
+        return given, {}
+    return {name: given[name] for name in given if name != "groups"}, {"groups": given["groups"]}
 
 
 def given_as(name: str, fit_params: dict[str, Any]) -> Any:
@@ -211,8 +291,8 @@ def given_as(name: str, fit_params: dict[str, Any]) -> Any:
     return next((one for one in given if one is not None), None)
 
 
-def weight_of_rows(estimator: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
-    """The sample weights, or those given to a pipeline's last step by its name; None if there are none.
+def weight_of_rows(estimator: Any, fit_params: dict[str, Any]) -> Any:
+    """The sample weights that an estimator's ``fit`` gets, a pipeline's last step; None if there are none.
 
     Those of other steps, such as a scaler, do not say how often a row counts.
 
@@ -220,15 +300,14 @@ def weight_of_rows(estimator: Any, sample_weight: Any, fit_params: dict[str, Any
     ----------
     estimator : classifier
         What is fitted.
-    sample_weight : array of shape (n_samples,) or None
-        Weights of the rows.
     fit_params : dict
-        Other parameters of ``fit``.
+        Parameters of its ``fit``.
     """
-    if sample_weight is not None or not isinstance(estimator, Pipeline):
-        return sample_weight
+    if not isinstance(estimator, Pipeline):
+        return fit_params.get("sample_weight")
     name, last = estimator.steps[-1]
-    inner = {
-        key.removeprefix(f"{name}__"): one for key, one in fit_params.items() if key.startswith(f"{name}__")
-    }
-    return weight_of_rows(last, inner.pop("sample_weight", None), inner)
+    if routing_enabled():
+        return weight_of_rows(last, process_routing(estimator, "fit", **fit_params)[name].fit)
+    own = f"{name}__"
+    inner = {key.removeprefix(own): one for key, one in fit_params.items() if key.startswith(own)}
+    return weight_of_rows(last, inner)

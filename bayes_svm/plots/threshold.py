@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from bayes_svm.decision import Threshold, choose_threshold
 from bayes_svm.plots.display import Display
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.metaestimators import before_last
+from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
 __all__ = ["ThresholdDisplay"]
@@ -54,7 +55,8 @@ class ThresholdDisplay(Display):
         """Choose a threshold of a fitted estimator's decision values, and draw it.
 
         If X are the rows that a BayesSVC was trained on, in their order, its ``left_out_decision_values_``
-        are taken. It may be the last step of a pipeline, or what a search found.
+        are taken, and count as in the fit unless ``sample_weight`` is given. It may be the last step of a
+        pipeline, or what a search found; of a mixture, the log-odds of its ``left_out_proba_`` are taken.
 
         Parameters
         ----------
@@ -97,15 +99,19 @@ class ThresholdDisplay(Display):
             )
         if len(estimator.classes_) != 2:
             raise ValueError("ThresholdDisplay draws two classes: relabel y as one class against the rest.")
-        values = _unseen_values(estimator, X)
+        values, last = _unseen_values(estimator, X)
         if pos_label is not None and pos_label == estimator.classes_[0]:
             values = -values
         labels = column_or_1d(y)
         check_consistent_length(values, labels, options.get("sample_weight"))
         # Rows that are not left out have no values that the threshold may be chosen from.
         known = np.flatnonzero(~np.isnan(values))
-        if options.get("sample_weight") is not None:
-            options["sample_weight"] = np.asarray(options["sample_weight"])[known]
+        weight = options.get("sample_weight")
+        if weight is not None:
+            weight = np.asarray(weight)[known]
+        if last is not None:
+            weight = _counted(last, known, weight)
+        options["sample_weight"] = weight
         return cls.from_predictions(
             labels[known], values[known], objective, pos_label=pos_label, ax=ax, **options
         )
@@ -178,22 +184,45 @@ class ThresholdDisplay(Display):
         return self
 
 
-def _unseen_values(estimator: Any, X: Any) -> Array:
-    """Decision values of the points, left-out ones if they are those that the estimator was trained on."""
+def _counted(model: Any, rows: Indices, weight: Array | None) -> Array:
+    """How often rows that left count: as in the fit of a BayesSVC, or with other weights in place of its own.
+
+    Of equal rows of which only some left, each counts for a part. Only the ratios of what is returned matter.
+    """
+    left = model.left_out_
+    if weight is None:
+        return np.asarray(left.weight[rows])
+    # The bound of a coefficient is its class weight times the sample weight.
+    own = model.solution_.problem.row_bound[rows] / model.class_weight_[left.y[rows]]
+    return np.asarray(weight * np.where(own > 0.0, left.weight[rows] / np.where(own > 0.0, own, 1.0), 0.0))
+
+
+def _unseen_values(estimator: Any, X: Any) -> tuple[Array, Any]:
+    """Decision values of the points, and None; or left-out values, and the BayesSVC that knows their weights.
+
+    They are left-out ones if the points are those that the estimator was trained on.
+    """
     values = np.asarray(estimator.decision_function(X))
-    last = getattr(estimator, "best_estimator_", estimator)
-    last = last[-1] if isinstance(last, Pipeline) else last
+    chosen = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    whole = getattr(chosen, "best_estimator_", chosen)
+    last = whole[-1] if isinstance(whole, Pipeline) else whole
     if not hasattr(last, "left_out_"):
-        return values
-    own, near = last.left_out_.train_decision_values, 1e-6 * np.abs(values).max(initial=0.0)
-    if np.shape(own) == values.shape and np.allclose(own, values, rtol=0, atol=near):
-        return np.asarray(last.left_out_decision_values_)
+        return values, None
+    # The values of a mixture are log-odds of its probabilities; those of a member tell which rows these are.
+    mixed = len(getattr(chosen, "estimators_", ())) > 1
+    at = np.asarray(whole.decision_function(before_last(estimator, X))) if mixed else values
+    own, near = last.left_out_.train_decision_values, 1e-6 * np.abs(at).max(initial=0.0)
+    if np.shape(own) == at.shape and np.allclose(own, at, rtol=0, atol=near):
+        if not mixed:
+            return np.asarray(last.left_out_decision_values_), last
+        first, second = np.log(np.maximum(chosen.left_out_proba_, np.finfo(float).tiny)).T
+        return second - first, last
     known = np.sort(own)
-    same = np.searchsorted(known, values - near) < np.searchsorted(known, values + near, side="right")
+    same = np.searchsorted(known, at - near) < np.searchsorted(known, at + near, side="right")
     # Where rows have few distinct values, new ones have those of the training rows too.
     if np.mean(same) > 0.5 and np.mean(np.diff(known) > near) > 0.3:
         warn(
             "X seems to hold rows that the estimator was trained on. Their decision values are not left out, "
             "and what the threshold promises is too good: give all training rows in their order, or new rows."
         )
-    return values
+    return values, None

@@ -15,7 +15,7 @@ from bayes_svm.decision.risk import one_of_each, shown_threshold, smallest_shown
 from .errors import InputError
 from .text import one_line
 
-__all__ = ["Aims", "Decision", "Rejection", "check_aims", "decision_for", "rejection_for"]
+__all__ = ["Aims", "Decision", "Rejection", "check_aims", "check_weights", "decision_for", "rejection_for"]
 
 # Probability with which a rejection keeps the risk below its target, were the data held out.
 CONFIDENCE = 0.9
@@ -67,17 +67,17 @@ class Decision:
     threshold : float
         Rows with at least this probability are called positive.
     precision : float
-        Precision of the decisions.
+        Precision of the decisions, by the weights of the rows.
     recall : float
-        Recall of the decisions.
+        Recall of the decisions, by the weights of the rows.
     found : int
-        Number of true positives.
+        Number of rows that are true positives.
     missed : int
-        Number of false negatives.
+        Number of rows that are false negatives.
     false_alarms : int
-        Number of false positives.
+        Number of rows that are false positives.
     cost : float
-        Cost of all decisions; NaN unless costs were given.
+        Cost of all decisions, by the weights of the rows; NaN unless costs were given.
     """
 
     aim: str
@@ -135,7 +135,26 @@ def check_aims(aims: Aims, n_classes: int, positive: object | None) -> None:
         )
 
 
-def decision_for(aims: Aims, label: str, truth: np.ndarray, probability: np.ndarray) -> Decision | None:
+def check_weights(aims: Aims, weight: np.ndarray | None) -> None:
+    """Raise InputError if a share of errors is to be promised, and the rows do not count alike.
+
+    Parameters
+    ----------
+    aims : Aims
+        What the user asks for.
+    weight : ndarray of shape (n,) or None
+        How often each row counts.
+    """
+    if aims.max_risk is not None and weight is not None and np.ptp(weight) > 0:
+        raise InputError(
+            "--max-risk promises a share of the rows, and --weights says that they do not count alike: use "
+            "one of the two, or repeat the rows"
+        )
+
+
+def decision_for(
+    aims: Aims, label: str, truth: np.ndarray, probability: np.ndarray, weight: np.ndarray | None = None
+) -> Decision | None:
     """Choose the threshold for the aim.
 
     Parameters
@@ -148,6 +167,8 @@ def decision_for(aims: Aims, label: str, truth: np.ndarray, probability: np.ndar
         Whether each row belongs to it.
     probability : ndarray of shape (n,)
         Left-out probability that it does.
+    weight : ndarray of shape (n,) or None
+        How often each row counts; once if None.
 
     Returns
     -------
@@ -167,22 +188,23 @@ def decision_for(aims: Aims, label: str, truth: np.ndarray, probability: np.ndar
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # The page counts the left-out rows themselves: it needs no resamples.
-        found = choose_threshold(truth, probability, n_bootstrap=0, **options)
+        found = choose_threshold(truth, probability, n_bootstrap=0, sample_weight=weight, **options)
     if not found.reached:
         return Decision(aim, one_line(caught[0].message))
     (_, fp), (fn, tp) = found.confusion_matrix
     called = tp + fp
     if called == 0:
         return Decision(aim, f"Of the {len(truth)} rows, calling none of them {label} costs least")
+    positive = found.decide(probability)
     return Decision(
         aim,
         None,
         threshold=min(1.0, max(0.0, float(found.threshold))),
         precision=float(tp / called),
         recall=float(tp / (tp + fn)),
-        found=int(tp),
-        missed=int(fn),
-        false_alarms=int(fp),
+        found=int((truth & positive).sum()),
+        missed=int((truth & ~positive).sum()),
+        false_alarms=int((~truth & positive).sum()),
         cost=math.nan if found.total_cost is None else float(found.total_cost),
     )
 

@@ -122,7 +122,7 @@ def _judged(fitted: FittedTable, names: list[str], y: np.ndarray, positive: int 
         "costs": aims.cost,
         "decision": None
         if positive is None
-        else decision_for(aims, names[positive], y == positive, probability[:, positive]),
+        else decision_for(aims, names[positive], y == positive, probability[:, positive], weight),
         "rejection": rejection_for(aims, confidence, wrong, groups),
     }
 

@@ -136,7 +136,7 @@ def _csv(clf: Any, table: Table) -> str:
     ):
         per_class = values.reshape(len(labels), -1)
         columns.update({title + ending: per_class[:, k] for k, ending in enumerate(endings)})
-    shown = [1] if binary else range(len(names))
+    shown = [int(clf.classes_[0] != table.positive)] if binary else range(len(names))
     columns.update({f"probability_{names[k]}": clf.left_out_proba_[:, k] for k in shown})
     columns["predicted"] = left_out.predictions
     status = left_out.status.reshape(len(labels), -1)

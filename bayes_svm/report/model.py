@@ -19,12 +19,13 @@ from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.progress import step
 from bayes_svm.utils.types import Array, Indices
 
+from .aims import check_weights
 from .errors import InputError
 from .evidence import independent_share
 from .record import Settings
 from .refusals import as_notes, memory_advice, refusals
 from .screening import promising
-from .tables.features import feature_transformer
+from .tables.features import feature_transformer, fitted_features
 from .tables.labels import as_whole
 from .tables.table import Table
 from .tables.values import plain
@@ -187,8 +188,10 @@ def fit_table(table: Table, settings: Settings) -> FittedTable:
     Raises
     ------
     InputError
-        If the model cannot be fitted to the data, or if memory runs out.
+        If the model cannot be fitted to the data, if memory runs out, or if a risk is to be promised of rows
+        whose weights differ.
     """
+    check_weights(settings.aims, table.weights)
     notes = list(table.notes)
     with as_notes(notes), memory_advice(len(table.labels)):
         transformer, features = features_of(table, settings)
@@ -273,7 +276,8 @@ def features_of(table: Table, settings: Settings) -> tuple[Any, Array]:
         The features.
     """
     transformer = feature_transformer(table.frame, impute=settings.impute)
-    return transformer, np.ascontiguousarray(transformer.fit_transform(table.frame), dtype=float)
+    features = fitted_features(transformer, table.frame, table.weights)
+    return transformer, np.ascontiguousarray(features, dtype=float)
 
 
 def one_machine(settings: Settings, table: Table) -> BayesSVC:

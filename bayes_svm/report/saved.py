@@ -318,7 +318,8 @@ def _threshold(fitted: FittedTable, y: np.ndarray) -> float | None:
     if aims.decision is None or positive is None:
         return None
     label = str(fitted.classes[positive])
-    found = decision_for(aims, label, y == positive, fitted.left_out_proba[:, positive])
+    probability = fitted.left_out_proba[:, positive]
+    found = decision_for(aims, label, y == positive, probability, fitted.table.weights)
     assert found is not None  # a threshold was asked for
     if found.reason is not None:
         raise InputError(

@@ -19,6 +19,7 @@ from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.selection.mixture import pooled
 from bayes_svm.selection.trials import last_step
 from bayes_svm.utils.metaestimators import before_last, decided
+from bayes_svm.utils.scikit_learn import safe_indexing
 from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["SearchPredictions", "class_proba"]
@@ -111,8 +112,14 @@ class SearchPredictions:
         if any(last_step(model)._bag is None for model in self.estimators_):
             return of_fit
         given = [before_last(model, X) for model in self.estimators_]
-        given = [check_array(one, accept_sparse="csr", dtype=np.float64) for one in given]
-        found = [self._transductive([one[block] for one in given]) for block in blocks_of(of_fit)]
+        # The models check the names of columns.
+        given = [
+            one if hasattr(one, "columns") else check_array(one, accept_sparse="csr", dtype=np.float64)
+            for one in given
+        ]
+        found = [
+            self._transductive([safe_indexing(one, block) for one in given]) for block in blocks_of(of_fit)
+        ]
         ends, inexact = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return where_exact(ends, inexact, of_fit)
 

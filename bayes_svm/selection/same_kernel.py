@@ -26,6 +26,7 @@ from bayes_svm.selection.trials import (
     LeftOut,
     Parameters,
     Trial,
+    fit_transformed,
     last_step,
     tell,
     transformed,
@@ -122,7 +123,7 @@ def _solved(estimator: Any, settings: list[Parameters], data: Data, how: Criteri
         if isinstance(whole, Pipeline) and len(whole.steps) > 1:
             if before is None:
                 before = whole[:-1]
-                X = before.fit_transform(X, y)
+                X = fit_transformed(before, data)
             whole.steps[:-1] = before.steps
         with one_blas_thread():
             first = machine is None
@@ -190,6 +191,6 @@ def try_one(
     started = time.perf_counter()
     whole = with_setting(estimator, setting)
     model = last_step(whole)
-    X = transformed(whole, data.X, data.y)
+    X = transformed(whole, data)
     score, gradient = score_with_gradient(model, X, data.y, data.sample_weight)
     return Trial(setting, score, time.perf_counter() - started, None), gradient

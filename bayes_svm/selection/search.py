@@ -21,7 +21,7 @@ from bayes_svm.selection.predictions import SearchPredictions, class_proba
 from bayes_svm.selection.same_kernel import try_same_kernel
 from bayes_svm.selection.sweep import over_grid, over_space
 from bayes_svm.selection.told import crossed_proba, first_best, told_of_choice, told_of_mixture
-from bayes_svm.selection.trials import Data, Parameters, Trial, last_step
+from bayes_svm.selection.trials import Data, Parameters, Trial, check_requests, last_step
 from bayes_svm.utils.checks import checked_weights
 from bayes_svm.utils.metaestimators import check_instance, decided
 from bayes_svm.utils.progress import shown
@@ -252,6 +252,7 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
                 "combine='stack' mixes the models of a grid: give param_grid, or combine='best'."
             )
         data = Data(X, y, sample_weight, groups)
+        check_requests(last_step(self.estimator), data)
         with shown(self.verbose > 0):
             trials = self._trials(data)
             self._store(trials)

@@ -16,6 +16,7 @@ from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.probability.link import LinkData
 from bayes_svm.selection.criteria import similarity
 from bayes_svm.utils.progress import say
+from bayes_svm.utils.scikit_learn import routing_enabled
 from bayes_svm.utils.types import Array
 from bayes_svm.utils.warn import warn
 
@@ -25,7 +26,9 @@ __all__ = [
     "Parameters",
     "Trial",
     "by_kernel",
+    "check_requests",
     "class_similarity_of",
+    "fit_transformed",
     "last_step",
     "prefix_of",
     "tell",
@@ -56,6 +59,11 @@ class Data(NamedTuple):
     y: ArrayLike
     sample_weight: ArrayLike | None = None
     groups: ArrayLike | None = None
+
+    def metadata(self) -> dict[str, Any]:
+        """The weights and the groups, where they are given."""
+        given = {"sample_weight": self.sample_weight, "groups": self.groups}
+        return {name: values for name, values in given.items() if values is not None}
 
 
 @dataclass(frozen=True)
@@ -169,10 +177,30 @@ def with_setting(estimator: Any, setting: Parameters) -> Any:
     return clone(estimator).set_params(**{name: clone(value, safe=False) for name, value in setting.items()})
 
 
-def transformed(whole: Any, X: Any, y: ArrayLike) -> Any:
+def check_requests(model: BayesSVC, data: Data) -> None:
+    """Raise ValueError if metadata routing is to keep weights or groups from the BayesSVC."""
+    if not routing_enabled():
+        return
+    requests = model.get_metadata_routing().fit.requests
+    for name in data.metadata():
+        if requests.get(name, True) not in (True, None):
+            raise ValueError(
+                f"{name} is what BayesSVCSearch gives to its BayesSVC, but set_fit_request({name}="
+                f"{requests[name]!r}) says otherwise: request it with True, or pass none."
+            )
+
+
+def fit_transformed(before: Pipeline, data: Data) -> Any:
+    """X transformed by steps, which are fitted to it; by metadata routing they get what they request."""
+    given = data.metadata() if routing_enabled() else {}
+    wanted = before.get_metadata_routing().consumes("fit_transform", given) if given else ()
+    return before.fit_transform(data.X, data.y, **{name: given[name] for name in wanted})
+
+
+def transformed(whole: Any, data: Data) -> Any:
     """X transformed by the steps of a pipeline before the last."""
     several = isinstance(whole, Pipeline) and len(whole.steps) > 1
-    return whole[:-1].fit_transform(X, y) if several else X
+    return fit_transformed(whole[:-1], data) if several else data.X
 
 
 def by_kernel(settings: list[Parameters], name_of_C: str) -> list[list[int]]:
@@ -198,7 +226,7 @@ def _equal(one: Any, other: Any) -> bool:
 def class_similarity_of(estimator: Any, setting: Parameters, data: Data) -> float:
     """Class similarity of a setting's kernel, for which only the steps before the BayesSVC are fitted."""
     whole = with_setting(estimator, setting)
-    return similarity(last_step(whole), transformed(whole, data.X, data.y), data.y, data.sample_weight)
+    return similarity(last_step(whole), transformed(whole, data), data.y, data.sample_weight)
 
 
 def tell(trial: Trial, criterion: str) -> None:

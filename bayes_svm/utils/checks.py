@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.scikit_learn import check_sample_weight
 from bayes_svm.utils.types import Array, Indices
+from bayes_svm.utils.warn import warn
 
 __all__ = [
     "check_members",
@@ -29,7 +31,11 @@ __all__ = [
     "with_narrow_indices",
 ]
 
-
+# As scikit-learn says it, which does so at a line of its own.
+COLUMN = (
+    "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+    "(n_samples, ), for example using ravel()."
+)
 # The smallest upper bound that a row's coefficient may have.
 SMALLEST_BOUND = float(np.finfo(float).tiny)
 # The sum of these upper bounds, and that of the sample weights, must be below this.
@@ -72,7 +78,12 @@ def checked_labels(y: ArrayLike) -> NDArray[Any]:
             "This requires y to be passed, but the target y is None: give the labels, one for each row of X."
         )
     # What is one array already, such as the y that scikit-learn has checked, needs no second check.
-    return y if type(y) is np.ndarray and y.ndim == 1 else np.asarray(column_or_1d(y, warn=True))
+    if type(y) is np.ndarray and y.ndim == 1:
+        return y
+    labels = np.asarray(column_or_1d(y))
+    if len(np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())) == 2:
+        warn(COLUMN, DataConversionWarning)
+    return labels
 
 
 def require_comparable(labels: NDArray[Any], name: str) -> None:

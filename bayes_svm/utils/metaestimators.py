@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from bayes_svm.utils.scikit_learn import check_method_params, safe_split
+from bayes_svm.utils.scikit_learn import check_method_params, num_samples, safe_split
 from bayes_svm.utils.warn import warn
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "leaving_all_out",
     "left_out_predictions",
     "left_out_proba",
+    "left_out_weight",
     "rows_for",
     "split_pipeline",
     "warn_of_steps",
@@ -77,7 +79,16 @@ def fitted_on_rows(
     """A clone fitted on some rows, with their part of the parameters of ``fit``.
 
     Of a kernel matrix it gets the rows and the columns.
+
+    Raises
+    ------
+    ValueError
+        If there are weights or groups, and not one for each row.
     """
+    for name, values in params.items():
+        counted = name.split("__")[-1] in ("sample_weight", "groups") and values is not None
+        if counted and num_samples(values) != len(y):
+            raise ValueError(f"{name} has {num_samples(values)} entries, and there are {len(y)} rows.")
     model = clone(estimator)
     X_part, y_part = safe_split(model, X, y, rows)
     return model.fit(X_part, y_part, **check_method_params(X, params, indices=rows))
@@ -130,9 +141,21 @@ def leaving_all_out(estimator: Any) -> Any:
 
 
 def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:
-    """Left-out probabilities of a fitted classifier or a pipeline's last step; None if it has none."""
+    """Left-out probabilities of a fitted classifier or a pipeline's last step; None if it has none.
+
+    Those of a frozen classifier are of the rows that it was fitted to, and not of those that are given now.
+    """
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    return getattr(last, "left_out_proba_", None)
+    return None if isinstance(last, FrozenEstimator) else getattr(last, "left_out_proba_", None)
+
+
+def left_out_weight(estimator: Any) -> NDArray[np.float64] | None:
+    """How often each row of a fitted BayesSVC, or of a pipeline's last step, counts when left out.
+
+    That is its sample weight, times the share of its copies that left. None for other classifiers.
+    """
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    return getattr(getattr(last, "left_out_", None), "weight", None)
 
 
 def left_out_predictions(estimator: Any, rows: NDArray[np.intp]) -> NDArray[Any]:

@@ -323,3 +323,11 @@ def test_all_rows_of_a_pair_leave_whatever_the_size_of_a_sample(within):
     assert np.isfinite(model.left_out_proba_).all()
     # The estimator that was given stays as it is.
     assert 1 in [size for name, size in model.get_params().items() if name.endswith("leave_out_size")]
+
+
+@pytest.mark.parametrize("name", ["groups", "sample_weight"])
+def test_weights_and_groups_are_one_for_each_row(name):
+    X, y = three_classes()
+    some = np.ones(len(np.flatnonzero(y < 2)))  # as many as the first pair has rows
+    with pytest.raises(ValueError, match=f"{name} has {len(some)} entries|inconsistent|sample_weight.shape"):
+        PairwiseCouplingClassifier(BayesSVC()).fit(X, y, **{name: some})

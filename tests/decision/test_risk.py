@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from bayes_svm.decision.risk import (
+    as_many_as_left,
     out_of_reach,
     plain_threshold,
     rounded_up,
@@ -132,3 +133,24 @@ def test_where_no_risk_can_be_shown():
 @pytest.mark.parametrize(("risk", "up"), [(0.1234, 0.124), (0.05, 0.05), (1 / 101, 0.00991), (0.9999, 1.0)])
 def test_risks_are_rounded_up(risk, up):
     assert rounded_up(risk) == up
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=12),
+)
+def test_as_many_equal_rows_are_counted_as_left(seed, kinds):
+    """Kinds of equal rows, each with the number of its rows and of those that left."""
+    random = np.random.default_rng(seed)
+    sizes = np.array([max(size, left) for size, left in kinds])
+    left = np.array([left for _, left in kinds])
+    kind = random.permutation(np.repeat(np.arange(len(kinds)), sizes))
+    wrong, confidence = random.random(len(kinds)) < 0.3, np.round(random.random(len(kinds)), 1)
+    rows = as_many_as_left((left / sizes)[kind], wrong[kind], confidence[kind])
+    assert len(set(rows.tolist())) == len(rows) == left.sum()
+    assert (np.diff(rows) > 0).all()
+    # Kinds with the same answer and confidence are as one.
+    for key in set(zip(wrong.tolist(), confidence.tolist(), strict=True)):
+        same = [k for k in range(len(kinds)) if (wrong[k], confidence[k]) == key]
+        assert np.isin(kind[rows], same).sum() == left[same].sum()

@@ -4,16 +4,19 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from _data import flipped
-from bayes_svm import BayesSVC, RejectOptionClassifier
+from bayes_svm import BayesSVC, ConformalSVC, RejectOptionClassifier
 
 X, Y = flipped()
 # It leaves no rows out, so that a part would have to be held out.
@@ -116,3 +119,85 @@ def test_too_few_rows_to_hold_a_part_out_name_cv(groups, y):
     given = {} if groups is None else {"groups": groups}
     with pytest.raises(ValueError, match=r"cv=0\.3 cannot hold a part of these rows out"):
         model.fit(X[:4], y, **given)
+
+
+def repeated(seed, n):
+    """Rows of which four in ten are one point, where nearly all labels are alike."""
+    random = np.random.default_rng(seed)
+    X, many = random.normal(size=(n, 2)), random.random(n) < 0.4
+    X[many] = 0.7
+    share = np.where(many, 0.995, np.where(X[:, 0] > 0, 0.8, 0.2))
+    return X, (random.random(n) < share).astype(int)
+
+
+def test_equal_rows_of_which_some_left_count_for_those():
+    X, y = repeated(0, 2000)
+    model = RejectOptionClassifier(BayesSVC(leave_out_size=1000), target_coverage=0.5).fit(X, y)
+    left = model.estimator_.left_out_
+    assert len(left.rows) > left.weight.sum() + 100  # equal rows, of which only some left
+    coverage, risk = model.risk_coverage_.at(0.0)
+    assert (coverage, risk) == (1.0, pytest.approx(left.error))
+    accepted = left.proba[left.rows].max(axis=1) >= model.threshold_
+    counted = left.weight[left.rows]
+    assert model.coverage_ == pytest.approx(counted[accepted].sum() / counted.sum())
+
+
+def test_a_promised_risk_counts_as_many_equal_rows_as_left():
+    X, y = repeated(1, 3000)
+    X_new, y_new = repeated(2, 20000)
+    model = RejectOptionClassifier(BayesSVC(leave_out_size=1000), target_risk=0.11, guarantee="risk")
+    answers = model.fit(X, y).predict(X_new)
+    answered = answers != model.reject_label_
+    assert 0.2 < answered.mean() < 1.0
+    assert np.mean(answers[answered] != y_new[answered]) <= 0.11
+    # Sample weights are no obstacle as long as they are equal.
+    weighted = clone(model).fit(X, y, sample_weight=np.full(len(y), 2.0))
+    assert weighted.selective_risk_ <= 0.11
+
+
+def test_left_out_answers_of_a_frozen_classifier_are_not_those_of_the_rows_given():
+    fitted = BayesSVC().fit(X[:200], Y[:200])
+    given = X[200:400], Y[200:400]
+    prefit = RejectOptionClassifier(fitted, target_risk=0.2, cv="prefit").fit(*given)
+    frozen = RejectOptionClassifier(FrozenEstimator(fitted), target_risk=0.2).fit(*given)
+    assert frozen.fitted_on_ == "held-out"
+    assert (frozen.threshold_, frozen.coverage_) == (prefit.threshold_, prefit.coverage_)
+    piped = make_pipeline(StandardScaler(), FrozenEstimator(fitted))
+    assert RejectOptionClassifier(piped, target_risk=0.2).fit(*given).fitted_on_ == "held-out"
+    some = np.random.default_rng(0).choice([1.0, 2.0], size=200)
+    counted = RejectOptionClassifier(FrozenEstimator(fitted), target_coverage=0.8)
+    assert counted.fit(*given, sample_weight=some).coverage_ >= 0.8
+
+
+@pytest.mark.parametrize("estimator", [BayesSVC().fit(X, Y), FrozenEstimator(BayesSVC().fit(X, Y))])
+def test_nothing_that_is_passed_to_a_fitted_estimator_is_dropped(estimator):
+    model = RejectOptionClassifier(estimator, cv="prefit" if isinstance(estimator, BayesSVC) else None)
+    with pytest.raises(TypeError, match="fit got bogus: with an estimator that is fitted already, only"):
+        model.fit(X, Y, bogus=3)
+
+
+def test_weights_that_are_routed_under_another_name_count():
+    weight = np.where(Y == 1, 5.0, 1.0)
+    with config_context(enable_metadata_routing=True):
+        direct = BayesSVC().set_fit_request(sample_weight="importance")
+        for estimator in (direct, make_pipeline(StandardScaler(), direct)):
+            model = RejectOptionClassifier(estimator, target_coverage=0.8).fit(X, Y, importance=weight)
+            left = model.risk_coverage_.at(0.0)
+            inner = model.estimator_[-1] if isinstance(estimator, Pipeline) else model.estimator_
+            assert left[1] == pytest.approx(inner.left_out_.error)
+            with pytest.raises(ValueError, match="guarantee='risk' counts points"):
+                model.set_params(target_coverage=None, target_risk=0.2, guarantee="risk").fit(
+                    X, Y, importance=weight
+                )
+
+
+def test_sets_take_no_weights_however_they_are_passed():
+    sets = ConformalSVC(SVC(gamma=0.1))
+    model = RejectOptionClassifier(sets, target_risk=0.2, guarantee="conformal")
+    with config_context(enable_metadata_routing=True):
+        wants = model.set_fit_request(sample_weight=True)
+        with pytest.raises(ValueError, match="guarantee='conformal' counts rows: it takes no sample_weight"):
+            wants.fit(X, Y, sample_weight=np.ones(len(Y)))
+    ready = RejectOptionClassifier(sets.fit(X, Y), target_risk=0.2, guarantee="conformal", cv="prefit")
+    with pytest.raises(ValueError, match="guarantee='conformal' counts rows: it takes no sample_weight"):
+        ready.fit(X, Y, sample_weight=np.ones(len(Y)))

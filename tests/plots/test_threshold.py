@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from _figures import X, Y, pytestmark  # noqa: F401
-from bayes_svm import BayesSVC, choose_threshold
+from bayes_svm import BayesSVC, BayesSVCSearch, choose_threshold
 from bayes_svm.plots import ThresholdDisplay
 
 
@@ -73,3 +73,23 @@ def test_a_pipeline_or_a_search_gives_left_out_values_and_shuffled_training_rows
     for rows in (np.arange(len(Y))[::-1], np.arange(len(Y) // 2)):
         with pytest.warns(UserWarning, match="rows that the estimator was trained on"):
             ThresholdDisplay.from_estimator(model, X[rows], Y[rows], "f1")
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_rows_that_a_mixture_was_trained_on_give_left_out_values(inside):
+    grid = {"C": [0.1, 10.0], "gamma": [0.01, 1.0]}
+    if inside:
+        named = {f"bayessvc__{name}": values for name, values in grid.items()}
+        model = BayesSVCSearch(make_pipeline(StandardScaler(), BayesSVC()), named, combine="stack").fit(X, Y)
+        search = model
+    else:
+        search = BayesSVCSearch(BayesSVC(), grid, combine="stack")
+        model = make_pipeline(StandardScaler(), search).fit(X, Y)
+    assert len(search.estimators_) > 1
+    shown = ThresholdDisplay.from_estimator(model, X, Y, "f1").threshold
+    proba = search.left_out_proba_
+    chosen = choose_threshold(Y, np.log(proba[:, 1] / proba[:, 0]), "f1")
+    assert shown.threshold == pytest.approx(chosen.threshold)
+    assert shown.f1 == chosen.f1
+    with pytest.warns(UserWarning, match="X seems to hold rows"):
+        ThresholdDisplay.from_estimator(model, X[::-1], Y[::-1], "f1")

@@ -133,3 +133,17 @@ def test_the_report_says_what_was_asked_for(tmp_path, capsys):
 def test_aims_that_are_none_are_one_line(option, value, message, capsys):
     assert main(["report", option, value]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("aims", [Aims(precision=0.9), Aims(recall=0.9), Aims(cost=(1.0, 4.0))])
+def test_rows_count_with_their_weights_as_if_repeated(aims):
+    weight = np.random.default_rng(1).integers(1, 5, size=200)
+    rows = np.repeat(np.arange(200), weight)
+    found = decision_for(aims, "True", LABELS, P, weight.astype(float))
+    repeated = decision_for(aims, "True", LABELS[rows], P[rows])
+    assert found.threshold == repeated.threshold
+    assert found.precision == pytest.approx(repeated.precision)
+    assert found.recall == pytest.approx(repeated.recall)
+    assert found.cost == pytest.approx(repeated.cost, nan_ok=True)
+    # The rows that are told are those of the table.
+    assert (found.found, found.false_alarms, found.missed) == counts(found.threshold)

@@ -202,3 +202,11 @@ def test_groups_and_weights_and_identifiers(table, capsys):
         [float(row["left_out_value"]) for row in rows], clf.left_out_decision_values_
     )
     assert [row["row"] for row in rows[:4]] == ["'=g0", "'=g0", "'=g0", "'=g1"]
+
+
+def test_the_probability_is_that_of_the_class_the_user_named(table):
+    table()
+    assert run("--positive", "a") == 0
+    _, _, clf = fitted()
+    found = [float(row["probability_a"]) for row in written()]
+    np.testing.assert_array_equal(found, clf.left_out_proba_[:, 0])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bayes_svm import BayesSVC, BayesSVCSearch
+from bayes_svm.report.aims import Aims
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.model import deciding_as, fit_table, one_machine, weights_of
 from bayes_svm.report.record import Settings
@@ -174,3 +175,26 @@ def test_warnings_of_the_fit_are_notes_once():
     assert first == "from the table"
     assert sum("No setting tells the classes apart" in note for note in others) == 1
     assert len(set(others)) == len(others)
+
+
+def test_weights_are_as_many_rows():
+    random = np.random.default_rng(5)
+    weights = random.choice([1.0, 4.0], size=48)
+    data = table(weights=weights)
+    rows = np.repeat(np.arange(48), weights.astype(int))
+    copies = replace(data, weights=None, frame=data.frame.iloc[rows], labels=data.labels[rows])
+    for settings in (Settings(quick=True), Settings(quick=True, impute=True)):
+        one, other = fit_table(data, settings), fit_table(copies, settings)
+        # A median that is filled in is that of the rows; here nothing is missing.
+        np.testing.assert_allclose(one.features[rows], other.features, atol=1e-12)
+        np.testing.assert_allclose(one.left_out_proba[rows], other.left_out_proba, atol=1e-8)
+    with pytest.raises(InputError, match="--max-risk promises a share of the rows, and --weights"):
+        fit_table(data, Settings(aims=Aims(max_risk=0.2)))
+    equal = replace(data, weights=np.full(48, 2.0))
+    assert fit_table(equal, Settings(quick=True, aims=Aims(max_risk=0.2))).n_machines == 1
+
+
+def test_columns_of_text_alone_have_no_means():
+    data = table(weights=np.repeat([1.0, 2.0], 24))
+    frame = pd.DataFrame({"colour": np.where(data.frame["size"] > 0.5, "red", "blue")})
+    assert fit_table(replace(data, frame=frame), Settings(quick=True)).features.shape == (48, 2)

@@ -147,3 +147,14 @@ def test_the_heaviest_model_explains(combine):
     assert found.supporting == expected.supporting
     proba = search.predict_proba(X[[0]])[0, search.classes_.tolist().index(found.predicted)]
     assert found.note == "" if combine == "best" else f"probability {proba:.3f}" in found.note
+
+
+@pytest.mark.parametrize("steps", [[], [StandardScaler().set_output(transform="pandas")]])
+def test_intervals_take_the_frames_that_the_search_was_fitted_to(steps):
+    pd = pytest.importorskip("pandas")
+    X, y = noisy()
+    frame = pd.DataFrame(X, columns=[f"column {k}" for k in range(X.shape[1])])
+    grid = {"bayessvc__C": [0.1, 10.0]}
+    search = BayesSVCSearch(make_pipeline(*steps, BayesSVC()), grid, combine="stack")
+    expected = search.fit(X, y).predict_interval(X)
+    np.testing.assert_array_equal(search.fit(frame, y).predict_interval(frame), expected)

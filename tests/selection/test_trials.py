@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.gaussian_process.kernels import RBF
@@ -72,3 +73,22 @@ def test_without_an_optimum_settings_do_not_start_from_each_other():
     together = BayesSVCSearch(model, {"C": [0.1, 1.0, 10.0]}).fit(X, y).cv_results_["mean_test_score"]
     alone = [BayesSVCSearch(model, {"C": [C]}).fit(X, y).best_score_ for C in (0.1, 1.0, 10.0)]
     np.testing.assert_array_equal(together, alone)
+
+
+def test_steps_get_what_they_request_by_metadata_routing():
+    X, y = noisy()
+    weight = np.random.default_rng(0).choice([1.0, 4.0], size=len(y))
+    with config_context(enable_metadata_routing=True):
+        scaler, machine = StandardScaler(), BayesSVC().set_fit_request(sample_weight=True)
+        wanted = make_pipeline(clone(scaler).set_fit_request(sample_weight=True), machine)
+        grid = {"bayessvc__C": [1.0]}
+        search = BayesSVCSearch(wanted, grid).fit(X, y, sample_weight=weight)
+        whole = clone(wanted).fit(X, y, sample_weight=weight)
+        np.testing.assert_allclose(search.best_estimator_[0].mean_, whole[0].mean_)
+        np.testing.assert_array_equal(search.best_estimator_.predict_proba(X), whole.predict_proba(X))
+        unasked = BayesSVCSearch(make_pipeline(scaler, machine), grid).fit(X, y, sample_weight=weight)
+        np.testing.assert_allclose(unasked.best_estimator_[0].mean_, X.mean(axis=0))
+        refuses = BayesSVCSearch(BayesSVC().set_fit_request(sample_weight=False), {"C": [1.0]})
+        with pytest.raises(ValueError, match=r"set_fit_request\(sample_weight=False\) says otherwise"):
+            refuses.fit(X, y, sample_weight=weight)
+        refuses.fit(X, y)

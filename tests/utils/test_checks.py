@@ -2,11 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.class_weight import compute_sample_weight
 
 from _data import three_classes
 from bayes_svm.utils.checks import (
     check_members,
+    checked_labels,
     checked_weights,
     class_weights,
     encode_classes,
@@ -131,3 +133,9 @@ def test_wide_indices_are_narrowed_and_the_callers_matrix_left_alone():
     assert narrow.indices.dtype == narrow.indptr.dtype == np.int32
     assert X.indices.dtype == np.int64
     np.testing.assert_array_equal(narrow.toarray(), np.eye(3))
+
+
+def test_a_column_of_labels_is_told_of_at_the_callers_line():
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed") as told:
+        assert checked_labels(np.array([["a"], ["b"]])).tolist() == ["a", "b"]
+    assert told[0].filename == __file__

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from bayes_svm.utils.memory import require_bytes
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
-__all__ = ["feature_transformer", "numeric_columns"]
+__all__ = ["feature_transformer", "fitted_features", "numeric_columns"]
 
 
 def feature_transformer(frame: pd.DataFrame, *, impute: bool = False) -> Any:
@@ -57,6 +58,33 @@ def feature_transformer(frame: pd.DataFrame, *, impute: bool = False) -> Any:
     return ColumnTransformer(
         [("numeric", Pipeline(scale), numeric), ("categorical", Pipeline(encode), categorical)]
     )
+
+
+def fitted_features(transformer: Any, frame: pd.DataFrame, weight: np.ndarray | None) -> Any:
+    """Fit a transformer to a frame whose rows count with weights, and transform the frame.
+
+    Parameters
+    ----------
+    transformer : ColumnTransformer
+        From :func:`feature_transformer`.
+    frame : pandas.DataFrame
+        The columns.
+    weight : ndarray of shape (n,) or None
+        How often each row counts in the means and the deviations; once if None. Medians that are filled in
+        are those of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n, n_features)
+        The features.
+    """
+    features, numeric = transformer.fit_transform(frame), numeric_columns(frame)
+    if weight is None or not numeric:
+        return features
+    steps = transformer.named_transformers_["numeric"]
+    values = frame[numeric] if len(steps) == 1 else steps[:-1].transform(frame[numeric])
+    steps[-1].fit(values, sample_weight=weight)
+    return transformer.transform(frame)
 
 
 def numeric_columns(frame: pd.DataFrame) -> list[str]:

@@ -22,6 +22,10 @@ TOPICS = {
         "left out: consecutive dates, one for each row, which number the rows",
         "{keep} takes it in as days since 1970-01-01",
     ),
+    "amounts": (
+        "left out: numbers with a unit, a different text in every row",
+        "write the numbers alone in the file",
+    ),
     "all texts": ("left out: a different text in every row, as names have it", KEEP),
     "identifier": ("left out: named like an identifier", KEEP),
     "sorted": ("left out: it follows the order of the file, which is sorted by class too", KEEP),

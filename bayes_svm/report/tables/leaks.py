@@ -33,7 +33,7 @@ CODES, CODE, PADDED = 10, re.compile(r"[A-Za-z]{1,5}[-_]?\d{2,8}"), re.compile(r
 # So many texts with one beginning, numbered from 0 or 1 on with few gaps ("p1" to "p40"), are so too.
 NUMBERED = re.compile(r"([A-Za-z]+[-_ ]?)(\d{1,6})")
 # A number with one unit before or after it, and how many different ones a column has at least.
-WITH_UNIT = re.compile(r"([^\d\s.,+-]{0,3} ?)[+-]?\d[\d.,]*( ?[^\d]{0,8})")
+WITH_UNIT = re.compile(r"([^\d\s.,+-]{0,3} ?)[+-]?\d[\d.,'\u2019]*( ?[^\d]{0,8})")
 MEASURED = 5
 # A column that lacks some values is a copy of the target if so many of each class are there.
 COPIED = 5
@@ -80,7 +80,9 @@ def leak_of(values: np.ndarray, name: str, y: Indices, *, dates: bool = False) -
     if whole and n_distinct == len(values) and np.ptp(values) == len(values) - 1:
         return "daily dates" if dates else "row numbers"
     if text and n_distinct == n:
-        return "all texts"
+        # A letter before the number is more often that of a code.
+        amounts = units_in(values[there], name) and not values[there][0][0].isalpha()
+        return "amounts" if amounts else "all texts"
     if (text or whole) and (_named_like_an_id(name) or (_may_name_an_id(name) and _has_many(codes[there]))):
         return "identifier"
     if not _sorted(y):

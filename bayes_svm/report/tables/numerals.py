@@ -10,10 +10,14 @@ from bayes_svm.report.errors import InputError
 
 from .names import short
 
-__all__ = ["LIMIT", "PLAIN", "Numerals", "numerals_of", "only_in_thousands", "possible_decimals"]
+__all__ = ["LIMIT", "PLAIN", "Numerals", "is_odd", "numerals_of", "only_in_thousands", "possible_decimals"]
 
 EXPONENT = r"(?:[eE][+-]?\d+)?"
-SPACES = "[ \u00a0\u2009\u202f']"
+SPACES = "[ \u00a0\u2009\u202f'\u2019]"
+# What is written for a minus: hyphens, dashes of the length of a digit or an n, and their wide forms.
+MINUS = re.compile("^[\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d-]\\s*(?=[\\d.,])")
+# Numbers in the brackets or with the minus at the end of accounts, and with a deviation.
+ODD = re.compile(r"\((.+)\)|(.+?)[-\u2013\u2212]|(.+?)\s*(?:±|\+/-)\s*[\d.,]+")
 # Of each decimal mark: a plain number, and one with separators of thousands.
 PLAIN = {
     ".": re.compile(rf"[+-]?(?:\d+\.?\d*|\.\d+){EXPONENT}"),
@@ -122,4 +126,10 @@ def only_in_thousands(texts: Sequence[str]) -> bool:
 
 def _core(text: str) -> str:
     """A text without the sign of a limit and of per cent, and with a plain minus."""
-    return PER_CENT.sub("", LIMIT.sub("", text, count=1)).strip().replace("\u2212", "-")
+    return MINUS.sub("-", PER_CENT.sub("", LIMIT.sub("", text, count=1)).strip())
+
+
+def is_odd(text: str) -> bool:
+    """Whether a text is a number in another form: "(1.2)", "1.2-" or "0.4±0.1"."""
+    found = ODD.fullmatch(text)
+    return found is not None and bool(possible_decimals([next(filter(None, found.groups())).strip()]))

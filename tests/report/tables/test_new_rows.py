@@ -254,3 +254,13 @@ def test_new_rows_like_the_training_rows_stand_in_a_wide_table(write):
     text += "\n".join(",".join(f"{value:.6f}" for value in row) for row in new) + "\n"
     found = read_new_rows(write(text), columns, (), Options(), n_training=60)
     assert sum(bool(one) for one in found.remarks) <= 4
+
+
+def test_a_cell_with_a_per_cent_sign_concerns_its_row(write):
+    columns = (Seen("size", "number", "", 0.0, 10.0, per_cent=False), *COLUMNS[1:])
+    text = HEADER + "red,5,01.06.2020\nred,0.5 %,01.06.2020\nred,6,01.06.2020\n"
+    found = read_new_rows(write(text), columns, ("number", "y"), Options())
+    assert found.frame["size"].tolist()[0] == 5.0
+    assert found.remarks == [[], ["'0.5 %' in column size is no number"], []]
+    with pytest.raises(InputError, match="has per cent signs, which it had not in the training table"):
+        read_new_rows(write(HEADER + "red,0.5 %,01.06.2020\n"), columns, ("number", "y"), Options())

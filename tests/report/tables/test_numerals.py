@@ -3,7 +3,7 @@
 import pytest
 
 from bayes_svm.report.errors import InputError
-from bayes_svm.report.tables.numerals import numerals_of, only_in_thousands, possible_decimals
+from bayes_svm.report.tables.numerals import is_odd, numerals_of, only_in_thousands, possible_decimals
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,13 @@ from bayes_svm.report.tables.numerals import numerals_of, only_in_thousands, pos
         ("5", ".,"),
         ("-5", ".,"),
         ("\u22125", ".,"),
+        ("\u20135", ".,"),
+        ("\u2010.5", "."),
+        ("\uff0d1,5", ","),
+        ("- 5", ".,"),
+        ("--5", ""),
+        ("5-", ""),
+        ("(5)", ""),
         ("1.5", "."),
         ("1,5", ","),
         (".5e3", "."),
@@ -24,6 +31,7 @@ from bayes_svm.report.tables.numerals import numerals_of, only_in_thousands, pos
         ("1,234.5", "."),
         ("12 345,6", ","),
         ("1'234'567.8", "."),
+        ("1\u2019234.5", "."),
         ("<0.01", "."),
         ("≥ 3,5", ","),
         ("45 %", ".,"),
@@ -73,3 +81,8 @@ def test_points_that_could_separate_thousands():
     assert only_in_thousands(["1.234", "500", "12.000"])
     assert not only_in_thousands(["1.234", "1.5"])
     assert not only_in_thousands(["1234", "5"])
+
+
+def test_numbers_in_forms_that_are_not_read():
+    assert all(map(is_odd, ["(1.2)", "(1,234.5)", "1.2-", "1,2\u2212", "0.4±0.1", "0,4 +/- 0,1"]))
+    assert not any(map(is_odd, ["1.2", "-1.2", "(a)", "B-", "()", "-", "1-2", "±1", "a±1"]))

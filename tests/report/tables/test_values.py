@@ -115,3 +115,12 @@ def test_per_cent_signs_on_some_numbers_only_are_refused():
     with pytest.raises(InputError, match=r"per cent sign, such as '45 %', and without, such as '0.3': write"):
         read(["45 %", "0.3", "0"])
     assert read(["45 %", "30%", "0"]).values.tolist() == [45.0, 30.0, 0.0]
+
+
+@pytest.mark.parametrize("form", ["({})", "{}-", "{}±0.1"])
+def test_numbers_in_forms_of_accounts_are_no_categories(form):
+    texts = [f"{k}.5" if k % 2 else form.format(f"{k}.5") for k in range(40)]
+    with pytest.raises(InputError, match=r"'dose' has numbers such as .*: write each as one number"):
+        read(texts)
+    assert read(texts, kept=True).kind == "text"
+    assert read([("A", "B-", "B", "1-")[k % 4] for k in range(40)]).kind == "text"
