@@ -42,6 +42,7 @@ from bayes_svm.decision.unseen import (
 )
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
 from bayes_svm.utils.checks import checked_labels, checked_weights
+from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.scikit_learn import (
     HasMethods,
     Interval,
@@ -276,7 +277,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         routed = routed_parameters(self, sample_weight, params)
-        given = weight_of_rows(self.estimator, routed[0])
+        given = weight_of_rows(self.estimator, routed[0], self.cv)
         if self._of_sets and sample_weight is not None and given is None:
             raise ValueError("guarantee='conformal' counts rows: it takes no sample_weight.")
         given = sample_weight if given is None else given
@@ -384,7 +385,9 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
             if answered.groups is not None:
                 used = used[one_of_each(answered.groups[used], self.random_state)]
             elif answered.share is not None:
-                used = used[as_many_as_left(answered.share[used], wrong[used], confidence[used])]
+                # A row that stands for several copies is one point as soon as one of them left.
+                share = np.minimum(1.0, answered.share * copies_of_weight(weight))[used]
+                used = used[as_many_as_left(share, wrong[used], confidence[used])]
             wrong, confidence, sure = wrong[used], confidence[used], float(self.confidence)
             found = shown_threshold(wrong, confidence, target, sure)
         if found is not None:

@@ -133,7 +133,7 @@ def fit_and_answer(
             rows = np.flatnonzero(~np.isnan(proba[:, 0]))
             predicted = left_out_predictions(fitted, rows)
             found = predicted, confidence_of(predicted, proba[rows], fitted.classes_)
-            share = _share_left(fitted, weight_of_rows(estimator, fit_params), rows)
+            share = _share_left(fitted, weight_of_rows(estimator, fit_params, cv), rows)
             return UnseenAnswers(fitted, "left-out", found, rows, _at(groups, rows), share)
         if not required:
             return UnseenAnswers(fitted, "nothing", None, every_row)
@@ -259,7 +259,7 @@ def routed_parameters(
     ValueError
         If there are weights, and the estimator takes none.
     """
-    if routing_enabled():
+    if routing_enabled() and not is_fitted_already(model.estimator, model.cv):
         given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
         routed = process_routing(model, "fit", **given)
         return routed.estimator.fit, routed.splitter.split if hasattr(model.cv, "split") else {}
@@ -291,7 +291,7 @@ def given_as(name: str, fit_params: dict[str, Any]) -> Any:
     return next((one for one in given if one is not None), None)
 
 
-def weight_of_rows(estimator: Any, fit_params: dict[str, Any]) -> Any:
+def weight_of_rows(estimator: Any, fit_params: dict[str, Any], cv: Any = None) -> Any:
     """The sample weights that an estimator's ``fit`` gets, a pipeline's last step; None if there are none.
 
     Those of other steps, such as a scaler, do not say how often a row counts.
@@ -302,12 +302,17 @@ def weight_of_rows(estimator: Any, fit_params: dict[str, Any]) -> Any:
         What is fitted.
     fit_params : dict
         Parameters of its ``fit``.
+    cv : None, "prefit", float, int, splitter or iterable of splits
+        Nothing is routed to an estimator that is fitted already.
     """
+    ready = is_fitted_already(estimator, cv)
+    if isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
     if not isinstance(estimator, Pipeline):
         return fit_params.get("sample_weight")
     name, last = estimator.steps[-1]
-    if routing_enabled():
+    if routing_enabled() and not ready:
         return weight_of_rows(last, process_routing(estimator, "fit", **fit_params)[name].fit)
     own = f"{name}__"
     inner = {key.removeprefix(own): one for key, one in fit_params.items() if key.startswith(own)}
-    return weight_of_rows(last, inner)
+    return weight_of_rows(last, inner, cv)

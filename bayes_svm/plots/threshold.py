@@ -55,7 +55,7 @@ class ThresholdDisplay(Display):
         """Choose a threshold of a fitted estimator's decision values, and draw it.
 
         If X are the rows that a BayesSVC was trained on, in their order, its ``left_out_decision_values_``
-        are taken, and count as in the fit unless ``sample_weight`` is given. It may be the last step of a
+        are taken, with the weights of the fit unless ``sample_weight`` is given. It may be the last step of a
         pipeline, or what a search found; of a mixture, the log-odds of its ``left_out_proba_`` are taken.
 
         Parameters
@@ -185,16 +185,15 @@ class ThresholdDisplay(Display):
 
 
 def _counted(model: Any, rows: Indices, weight: Array | None) -> Array:
-    """How often rows that left count: as in the fit of a BayesSVC, or with other weights in place of its own.
+    """How often rows that left count: with other weights, or with those of the fit, whose mean is made 1.
 
-    Of equal rows of which only some left, each counts for a part. Only the ratios of what is returned matter.
+    Of equal rows of which only some left, each counts for a part.
     """
     left = model.left_out_
-    if weight is None:
-        return np.asarray(left.weight[rows])
-    # The bound of a coefficient is its class weight times the sample weight.
-    own = model.solution_.problem.row_bound[rows] / model.class_weight_[left.y[rows]]
-    return np.asarray(weight * np.where(own > 0.0, left.weight[rows] / np.where(own > 0.0, own, 1.0), 0.0))
+    bound = model.solution_.problem.row_bound[rows]
+    own = bound / (model.C * model.class_weight_[left.y[rows]])
+    share = np.where(own > 0.0, left.weight[rows] / np.where(own > 0.0, own, 1.0), 1.0)
+    return share * (own / own[own > 0.0].mean() if weight is None else weight)
 
 
 def _unseen_values(estimator: Any, X: Any) -> tuple[Array, Any]:

@@ -185,10 +185,13 @@ def decision_for(
         options = {"objective": "precision", "at_least": aims.precision}
     else:
         options = {"objective": "recall", "at_least": aims.recall}
+    # Weights say which rows count more; how much is known is a matter of the number of rows.
+    scale = 1.0 if weight is None else float(weight.mean())
+    counted = None if weight is None else weight / scale
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # The page counts the left-out rows themselves: it needs no resamples.
-        found = choose_threshold(truth, probability, n_bootstrap=0, sample_weight=weight, **options)
+        found = choose_threshold(truth, probability, n_bootstrap=0, sample_weight=counted, **options)
     if not found.reached:
         return Decision(aim, one_line(caught[0].message))
     (_, fp), (fn, tp) = found.confusion_matrix
@@ -205,7 +208,7 @@ def decision_for(
         found=int((truth & positive).sum()),
         missed=int((truth & ~positive).sum()),
         false_alarms=int((~truth & positive).sum()),
-        cost=math.nan if found.total_cost is None else float(found.total_cost),
+        cost=math.nan if found.total_cost is None else scale * float(found.total_cost),
     )
 
 

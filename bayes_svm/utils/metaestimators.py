@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,8 @@ def fitted_on_rows(
         If there are weights or groups, and not one for each row.
     """
     for name, values in params.items():
-        counted = name.split("__")[-1] in ("sample_weight", "groups") and values is not None
+        of_rows = name.split("__")[-1] in ("sample_weight", "groups")
+        counted = of_rows and values is not None and not isinstance(values, Real)
         if counted and num_samples(values) != len(y):
             raise ValueError(f"{name} has {num_samples(values)} entries, and there are {len(y)} rows.")
     model = clone(estimator)

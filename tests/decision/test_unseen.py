@@ -150,9 +150,15 @@ def test_a_promised_risk_counts_as_many_equal_rows_as_left():
     answered = answers != model.reject_label_
     assert 0.2 < answered.mean() < 1.0
     assert np.mean(answers[answered] != y_new[answered]) <= 0.11
-    # Sample weights are no obstacle as long as they are equal.
-    weighted = clone(model).fit(X, y, sample_weight=np.full(len(y), 2.0))
-    assert weighted.selective_risk_ <= 0.11
+    # Of rows with equal weights above 1 single copies leave, and each row is a point as before.
+    random = np.random.default_rng(3)
+    X, y = random.normal(size=(1500, 2)), random.random(1500)
+    y = (y < 1.0 / (1.0 + np.exp(-3.0 * X[:, 0]))).astype(int)
+    model.set_params(target_risk=0.15)
+    for w in (1.0, 20.0):
+        model.set_params(estimator__C=1.0 / w).fit(X, y, sample_weight=np.full(1500, w))
+        assert model.coverage_ > 0.5
+        assert model.selective_risk_ <= 0.15
 
 
 def test_left_out_answers_of_a_frozen_classifier_are_not_those_of_the_rows_given():
@@ -174,6 +180,20 @@ def test_nothing_that_is_passed_to_a_fitted_estimator_is_dropped(estimator):
     model = RejectOptionClassifier(estimator, cv="prefit" if isinstance(estimator, BayesSVC) else None)
     with pytest.raises(TypeError, match="fit got bogus: with an estimator that is fitted already, only"):
         model.fit(X, Y, bogus=3)
+
+
+def test_weights_count_for_an_estimator_that_is_fitted_already():
+    piped = make_pipeline(StandardScaler(), BayesSVC()).fit(X, Y)
+    weight = np.where(Y == 1, 5.0, 1.0)
+    ready = RejectOptionClassifier(piped, cv="prefit", target_coverage=0.8)
+    expected = ready.fit(X, Y, bayessvc__sample_weight=weight).coverage_
+    assert ready.fit(X, Y, sample_weight=weight).coverage_ == expected
+    frozen = RejectOptionClassifier(FrozenEstimator(piped), target_coverage=0.8)
+    assert frozen.fit(X, Y, bayessvc__sample_weight=weight).coverage_ == expected
+    with config_context(enable_metadata_routing=True):
+        assert ready.fit(X, Y, sample_weight=weight).coverage_ == expected
+    one = RejectOptionClassifier(LogisticRegression(), target_coverage=0.8)
+    assert one.fit(X, Y, sample_weight=2.0).coverage_ == one.fit(X, Y).coverage_
 
 
 def test_weights_that_are_routed_under_another_name_count():

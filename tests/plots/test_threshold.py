@@ -93,3 +93,21 @@ def test_rows_that_a_mixture_was_trained_on_give_left_out_values(inside):
     assert shown.f1 == chosen.f1
     with pytest.warns(UserWarning, match="X seems to hold rows"):
         ThresholdDisplay.from_estimator(model, X[::-1], Y[::-1], "f1")
+
+
+def test_weights_count_whatever_the_fit_had():
+    """Their scale matters: a recall is shown by the number of positives."""
+    aim = {"objective": "recall", "at_least": 0.8, "confidence": 0.9}
+    for C, own in ((100.0, 1.0), (0.01, 1.0), (1.0, 1.0 / len(Y))):
+        model = BayesSVC(C=C).fit(X, Y, sample_weight=np.full(len(Y), own))
+        values = model.left_out_decision_values_
+        chosen = choose_threshold(Y, values, **aim)
+        for options in ({}, {"sample_weight": np.ones(len(Y))}):
+            shown = ThresholdDisplay.from_estimator(model, X, Y, **aim, **options)
+            assert shown.threshold.threshold == chosen.threshold
+    half = (np.arange(len(Y)) % 2).astype(float)
+    model = BayesSVC().fit(X, Y, sample_weight=half)
+    shown = ThresholdDisplay.from_estimator(model, X, Y, "f1", sample_weight=1.0 - half)
+    others = half == 0
+    chosen = choose_threshold(Y[others], model.left_out_decision_values_[others], "f1")
+    assert shown.threshold.f1 == chosen.f1

@@ -147,3 +147,15 @@ def test_rows_count_with_their_weights_as_if_repeated(aims):
     assert found.cost == pytest.approx(repeated.cost, nan_ok=True)
     # The rows that are told are those of the table.
     assert (found.found, found.false_alarms, found.missed) == counts(found.threshold)
+
+
+def test_the_unit_of_the_weights_does_not_matter():
+    weight = np.random.default_rng(1).integers(1, 5, size=200).astype(float)
+    for aims in (Aims(recall=0.9), Aims(precision=0.9)):
+        found = [decision_for(aims, "True", LABELS, P, unit * weight) for unit in (1.0, 1e-3, 1e3)]
+        assert found[0].reason is None
+        assert found[0].threshold == found[1].threshold == found[2].threshold
+    costs = [
+        decision_for(Aims(cost=(1.0, 2.0)), "True", LABELS, P, unit * weight).cost for unit in (1.0, 5.0)
+    ]
+    assert costs[1] == pytest.approx(5.0 * costs[0])

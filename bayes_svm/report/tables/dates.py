@@ -76,7 +76,5 @@ def days_of_times(times: pd.Series) -> Array:
     """Days since 1970-01-01 of times, also beyond those that nanoseconds count; NaN for a missing one."""
     import pandas as pd
 
-    # The day is that of the clock on the wall, which summer time does not move.
-    times = times if times.dt.tz is None else times.dt.tz_localize(None)
-    first = pd.Timestamp("1970-01-01").as_unit("s")
+    first = pd.Timestamp("1970-01-01", tz="UTC").as_unit("s")
     return np.asarray((times - first).dt.total_seconds(), dtype=float) / DAY

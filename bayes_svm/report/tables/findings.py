@@ -23,8 +23,8 @@ TOPICS = {
         "{keep} takes it in as days since 1970-01-01",
     ),
     "amounts": (
-        "left out: numbers with a unit, a different text in every row",
-        "write the numbers alone in the file",
+        "left out: numbers with a unit, a different text in every row; write the numbers alone in the file",
+        KEEP,
     ),
     "all texts": ("left out: a different text in every row, as names have it", KEEP),
     "identifier": ("left out: named like an identifier", KEEP),

@@ -35,6 +35,8 @@ NUMBERED = re.compile(r"([A-Za-z]+[-_ ]?)(\d{1,6})")
 # A number with one unit before or after it, and how many different ones a column has at least.
 WITH_UNIT = re.compile(r"([^\d\s.,+-]{0,3} ?)[+-]?\d[\d.,'\u2019]*( ?[^\d]{0,8})")
 MEASURED = 5
+# What stands for a unit beside letters. Numbers that begin with zeros, as those of files do, have none.
+CURRENCIES, PADDED_NUMBER = frozenset("$€£¥₹%°"), re.compile(r"-?0\d")
 # A column that lacks some values is a copy of the target if so many of each class are there.
 COPIED = 5
 # A column in file order would be so by chance less often than this.
@@ -80,9 +82,7 @@ def leak_of(values: np.ndarray, name: str, y: Indices, *, dates: bool = False) -
     if whole and n_distinct == len(values) and np.ptp(values) == len(values) - 1:
         return "daily dates" if dates else "row numbers"
     if text and n_distinct == n:
-        # A letter before the number is more often that of a code.
-        amounts = units_in(values[there], name) and not values[there][0][0].isalpha()
-        return "amounts" if amounts else "all texts"
+        return "amounts" if units_in(values[there], name) and _amounts(values[there]) else "all texts"
     if (text or whole) and (_named_like_an_id(name) or (_may_name_an_id(name) and _has_many(codes[there]))):
         return "identifier"
     if not _sorted(y):
@@ -159,6 +159,20 @@ def units_in(texts: np.ndarray, name: str) -> list[Finding]:
     if _coded(different):
         return []
     return [Finding(name, "unit", len(texts), str(texts[0]))]
+
+
+def _amounts(texts: np.ndarray) -> bool:
+    """Whether numbers with a unit are amounts, and not names of files, house numbers or codes."""
+    match = WITH_UNIT.fullmatch(texts[0])
+    assert match is not None  # they have a unit
+    before, after = (part.strip() for part in match.groups())
+    if not (before in CURRENCIES if before else after in CURRENCIES or after.isalpha()):
+        return False
+    numbers = [re.sub(r"[^\d.,-]", "", text) for text in texts]
+    if any(PADDED_NUMBER.match(number) or number[-1] in ".," for number in numbers):
+        return False
+    whole = [int(number) for number in numbers if number.isdecimal()]
+    return len(whole) < len(numbers) or min(whole) > 1 or max(whole) >= 2 * len(numbers)
 
 
 def _coded(different: set[str]) -> bool:

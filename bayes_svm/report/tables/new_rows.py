@@ -291,6 +291,7 @@ def _read(
         if seen.per_cent is False and 2 * len(numerals.per_cent) < len(known):
             # A few such cells are for a person to read, like other texts.
             by_text = {text: value for text, value in by_text.items() if text not in numerals.per_cent}
+            numerals = replace(numerals, values=by_text, per_cent=())
         elif seen.per_cent is False and numerals.per_cent:
             raise InputError(
                 f"column {short(seen.name)} has per cent signs, which it had not in the training table: "

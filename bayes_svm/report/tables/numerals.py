@@ -10,14 +10,25 @@ from bayes_svm.report.errors import InputError
 
 from .names import short
 
-__all__ = ["LIMIT", "PLAIN", "Numerals", "is_odd", "numerals_of", "only_in_thousands", "possible_decimals"]
+__all__ = [
+    "LIMIT",
+    "PLAIN",
+    "Numerals",
+    "has_deviation",
+    "is_odd",
+    "numerals_of",
+    "only_in_thousands",
+    "possible_decimals",
+]
 
 EXPONENT = r"(?:[eE][+-]?\d+)?"
 SPACES = "[ \u00a0\u2009\u202f'\u2019]"
 # What is written for a minus: hyphens, dashes of the length of a digit or an n, and their wide forms.
-MINUS = re.compile("^[\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d-]\\s*(?=[\\d.,])")
-# Numbers in the brackets or with the minus at the end of accounts, and with a deviation.
-ODD = re.compile(r"\((.+)\)|(.+?)[-\u2013\u2212]|(.+?)\s*(?:±|\+/-)\s*[\d.,]+")
+DASH = "[\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d]"
+MINUS = re.compile(rf"^{DASH}(?=[\d.,])|(?<=[eE]){DASH}(?=\d)")
+# Numbers with the minus apart, behind or in the brackets of accounts; with a deviation.
+ODD = re.compile(rf"\((.+)\)|(.+?)(?:-|{DASH})|(?:-|{DASH})\s+(.+)")
+DEVIATION = re.compile(r"(.+?)\s*(?:±|\+/-)\s*[\d.,]+")
 # Of each decimal mark: a plain number, and one with separators of thousands.
 PLAIN = {
     ".": re.compile(rf"[+-]?(?:\d+\.?\d*|\.\d+){EXPONENT}"),
@@ -130,6 +141,12 @@ def _core(text: str) -> str:
 
 
 def is_odd(text: str) -> bool:
-    """Whether a text is a number in another form: "(1.2)", "1.2-" or "0.4±0.1"."""
+    """Whether a text is a number in another form: "(1.2)", "1.2-" or "- 1.2"."""
     found = ODD.fullmatch(text)
     return found is not None and bool(possible_decimals([next(filter(None, found.groups())).strip()]))
+
+
+def has_deviation(text: str) -> bool:
+    """Whether a text is a number with a deviation, as "0.4±0.1"."""
+    found = DEVIATION.fullmatch(text)
+    return found is not None and bool(possible_decimals([found[1]]))

@@ -170,7 +170,8 @@ def _parquet(source: Source) -> pd.DataFrame:
         # pyarrow raises errors of many kinds for a damaged file.
         raise InputError(f"{source.name!r} is not a readable parquet file: {one_line(err)}") from None
     # pandas keeps columns as an index, which it gives back as one.
-    kept = [level for level in frame.index.names if level is not None]
+    known = {str(column) for column in frame.columns}
+    kept = [level for level in frame.index.names if level is not None and str(level) not in known]
     frame = frame.reset_index(level=kept).reset_index(drop=True) if kept else frame.reset_index(drop=True)
     names = _unique([str(column) for column in frame.columns], source.name)
     return frame.set_axis(names, axis=1)

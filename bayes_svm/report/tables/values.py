@@ -13,7 +13,7 @@ from bayes_svm.report.errors import InputError
 from .dates import date_formats, days, days_of_times
 from .findings import Finding
 from .names import listed, said, short
-from .numerals import Numerals, is_odd, numerals_of, possible_decimals
+from .numerals import Numerals, has_deviation, is_odd, numerals_of, possible_decimals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +43,8 @@ AMONG_NUMBERS = MARKERS | {
 STAND_INS = (-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0)
 # A column with so many different numbers, and with this share of numbers, is one of numbers.
 N_NUMBERS, SHARE = 20, 0.8
+# Among numbers in the form of accounts so many are positive; without plain ones they are codes.
+PLAIN_SHARE = 0.2
 # Spellings of a text that differ by case are one if the text is longer than this.
 SHORT = 2
 
@@ -197,7 +199,7 @@ def _of_times(column: pd.Series) -> Values:
     """Days of a column that is one of dates already."""
     import pandas as pd
 
-    values = days_of_times(pd.to_datetime(column))
+    values = days_of_times(pd.to_datetime(column, utc=True))
     example = str(column.dropna().iloc[0]) if column.notna().any() else ""
     whole = bool((values[~np.isnan(values)] % 1.0 == 0.0).all())
     form = "%Y-%m-%d" if whole else "%Y-%m-%d %H:%M:%S"
@@ -282,8 +284,10 @@ def _check_strays(texts: list[str], name: str) -> None:
     """Refuse a column of numbers or dates with some texts among them: nobody wants them as categories."""
     _check_stray_dates(texts, name)
     numbers = [text for text in texts if possible_decimals([text])]
-    odd = [text for text in texts if is_odd(text)]
-    if odd and len(numbers) + len(odd) >= max(N_NUMBERS, SHARE * len(texts)):
+    odd = [text for text in texts if has_deviation(text)]
+    if not odd and len(numbers) >= PLAIN_SHARE * len(texts):
+        odd = [text for text in texts if is_odd(text)]
+    if odd and len(texts) >= N_NUMBERS and len(numbers) + len(odd) == len(texts):
         raise InputError(
             f"column {short(name)} has numbers such as {short(odd[0])}: write each as one number, with a "
             f"minus in front if it is negative, take all as texts with {said('--keep', name)}, or leave the "

@@ -39,7 +39,10 @@ def texts(values):
         (np.arange(N) // 2 * 37.0, "case_index", MIXED, None),
         (texts(f"${k}.5" for k in range(N)), "x", MIXED, "amounts"),
         (texts(f"{k}.5 kg" for k in range(N)), "x", MIXED, "amounts"),
-        (texts(f"K{1000 + 37 * k}" for k in range(N)), "x", MIXED, "all texts"),
+        *(
+            (texts(form.format(k) for k in range(N)), "x", MIXED, "all texts")
+            for form in ("K1{:03d}", "{:03d}.jpg", "#{}", "({})", "_{}", "{}th", "{:03d}:", "№{}")
+        ),
         # Few known values are in order by chance, and so are texts of which nearly all differ.
         (np.where(np.isin(np.arange(N), [3, 30, 35]), np.arange(N) * 1.0, np.nan), "x", HALVES, None),
         (np.array([["a", np.nan][k % 9 > 0] for k in range(N)], dtype=object), "x", HALVES, None),

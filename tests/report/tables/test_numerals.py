@@ -3,7 +3,13 @@
 import pytest
 
 from bayes_svm.report.errors import InputError
-from bayes_svm.report.tables.numerals import is_odd, numerals_of, only_in_thousands, possible_decimals
+from bayes_svm.report.tables.numerals import (
+    has_deviation,
+    is_odd,
+    numerals_of,
+    only_in_thousands,
+    possible_decimals,
+)
 
 
 @pytest.mark.parametrize(
@@ -15,7 +21,8 @@ from bayes_svm.report.tables.numerals import is_odd, numerals_of, only_in_thousa
         ("\u20135", ".,"),
         ("\u2010.5", "."),
         ("\uff0d1,5", ","),
-        ("- 5", ".,"),
+        ("- 5", ""),
+        ("1.2e\u22125", "."),
         ("--5", ""),
         ("5-", ""),
         ("(5)", ""),
@@ -84,5 +91,7 @@ def test_points_that_could_separate_thousands():
 
 
 def test_numbers_in_forms_that_are_not_read():
-    assert all(map(is_odd, ["(1.2)", "(1,234.5)", "1.2-", "1,2\u2212", "0.4±0.1", "0,4 +/- 0,1"]))
-    assert not any(map(is_odd, ["1.2", "-1.2", "(a)", "B-", "()", "-", "1-2", "±1", "a±1"]))
+    assert all(map(is_odd, ["(1.2)", "(1,234.5)", "1.2-", "1,2\u2212", "- 1.2", "\u2013 5"]))
+    assert not any(map(is_odd, ["1.2", "-1.2", "(a)", "B-", "()", "-", "1-2", "- a"]))
+    assert all(map(has_deviation, ["0.4±0.1", "0,4 +/- 0,1"]))
+    assert not any(map(has_deviation, ["±1", "a±1", "0.4", "1-2"]))

@@ -123,4 +123,11 @@ def test_numbers_in_forms_of_accounts_are_no_categories(form):
     with pytest.raises(InputError, match=r"'dose' has numbers such as .*: write each as one number"):
         read(texts)
     assert read(texts, kept=True).kind == "text"
-    assert read([("A", "B-", "B", "1-")[k % 4] for k in range(40)]).kind == "text"
+    for codes in (
+        ["A", "B-", "B", "1-"] * 10,
+        [f"({k})" for k in range(200, 240)],
+        [f"{k}-" for k in range(40)],
+    ):
+        assert read(codes).kind == "text"
+    with pytest.raises(InputError, match="has numbers, and texts among them: '90-', 'pos'"):
+        read([*map(str, range(40)), "90-", "pos"])
