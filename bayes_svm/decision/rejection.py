@@ -122,8 +122,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
           fitted to all data. An int means stratified folds, which keep groups whole if ``groups`` are
           passed to ``fit``.
     random_state : int, RandomState instance or None, default=None
-        Seed of the split that holds data out, and of the rows that stand for groups. None gives the same
-        every time.
+        Seed of the split, and of the rows that stand for groups. None gives the same every time.
 
     Attributes
     ----------

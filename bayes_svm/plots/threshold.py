@@ -190,8 +190,9 @@ def _counted(model: Any, rows: Indices, weight: Array | None) -> Array:
     Of equal rows of which only some left, each counts for a part.
     """
     left = model.left_out_
-    bound = model.solution_.problem.row_bound[rows]
-    own = bound / (model.C * model.class_weight_[left.y[rows]])
+    # The sample weights, from the bounds of the coefficients. The parameter C may have been set anew since.
+    bound = model.solution_.problem.row_bound[rows] * model._posteriors[0].lam
+    own = bound / model.class_weight_[left.y[rows]]
     share = np.where(own > 0.0, left.weight[rows] / np.where(own > 0.0, own, 1.0), 1.0)
     return share * (own / own[own > 0.0].mean() if weight is None else weight)
 

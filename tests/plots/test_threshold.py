@@ -103,8 +103,10 @@ def test_weights_count_whatever_the_fit_had():
         values = model.left_out_decision_values_
         chosen = choose_threshold(Y, values, **aim)
         for options in ({}, {"sample_weight": np.ones(len(Y))}):
-            shown = ThresholdDisplay.from_estimator(model, X, Y, **aim, **options)
-            assert shown.threshold.threshold == chosen.threshold
+            for _ in range(2):
+                shown = ThresholdDisplay.from_estimator(model, X, Y, **aim, **options)
+                assert shown.threshold.threshold == chosen.threshold
+                model.set_params(C=7.0)  # for a fit to come
     half = (np.arange(len(Y)) % 2).astype(float)
     model = BayesSVC().fit(X, Y, sample_weight=half)
     shown = ThresholdDisplay.from_estimator(model, X, Y, "f1", sample_weight=1.0 - half)
