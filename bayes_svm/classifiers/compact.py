@@ -47,7 +47,8 @@ class Compactable:
 
         ``predict``, ``predict_proba``, ``predict_log_proba`` and ``decision_function`` give the same bits.
         ``explain``, ``predict_interval``, ``posterior_variance`` and attributes that no prediction needs
-        raise an AttributeError that says so. Fitted again, it is a whole model.
+        raise an AttributeError that says so. Fitted again, it is a whole model: it keeps the parameters, and
+        with them a list of splits that was given as ``leave_out``.
 
         Its pickle is compressed by LZMA, and with an rbf or a linear kernel about as large as that of an SVC.
         It can be more than half as large again if the kernel is a polynomial or a sigmoid and there are three

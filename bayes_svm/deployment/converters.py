@@ -17,23 +17,31 @@ from sklearn.pipeline import Pipeline
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.decision.rejection import RejectOptionClassifier
 from bayes_svm.deployment.graph import Graph, log_probabilities
+from bayes_svm.selection.search import BayesSVCSearch
 
 __all__ = ["LEAST_OPSET", "register_onnx_converters"]
 
 # From this opset of ONNX on all operators that are used have the same form.
 LEAST_OPSET = 18
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
+# What other classifiers compute in single precision is rounded by less: votes of 9 trees in 10 reach
+# a threshold of 0.9.
+ROUNDING = 1e-5
 
 
 def register_onnx_converters() -> None:
-    """Teach skl2onnx to convert :class:`bayes_svm.BayesSVC` and :class:`bayes_svm.RejectOptionClassifier`.
+    """Teach skl2onnx to convert ``BayesSVC``, ``BayesSVCSearch`` and ``RejectOptionClassifier``.
 
     Afterwards ``skl2onnx.to_onnx`` takes them alone or in a pipeline. It writes opset 18 or later. The model
     computes in double precision, whatever the type of its input, and its outputs are those of scikit-learn's
-    classifiers: label and probabilities, or with the option ``raw_scores`` the values of
+    classifiers: label and probabilities, or of a BayesSVC, with the option ``raw_scores``, the values of
     ``decision_function``, for two classes after a column of their negatives (an infinite one of
     ``link="clipped"`` becomes about 1e4). A reject option needs an estimator that skl2onnx converts, and puts
-    its reject label in place of the label.
+    its reject label in place of the label. Around an estimator that does not end in a BayesSVC or a search,
+    whose probabilities may come in single precision, it accepts those up to 1e-5 below its threshold.
+
+    A row that holds NaN or infinity, which ``predict`` refuses, has probabilities of NaN. A reject option
+    rejects it; a classifier without one still names a class.
 
     skl2onnx itself converts :class:`~sklearn.calibration.CalibratedClassifierCV`: right with
     ``method="sigmoid"`` around a BayesSVC, and wrong around a pipeline. Put a scaler before it.
@@ -68,6 +76,7 @@ def register_onnx_converters() -> None:
     options = {"zipmap": [*switch, "columns"], "nocl": switch, "output_class_labels": switch}
     for model, convert, more in (
         (BayesSVC, _convert_svc, {"raw_scores": switch}),
+        (BayesSVCSearch, _convert_search, {}),
         (RejectOptionClassifier, _convert_reject_option, {}),
     ):
         update_registered_converter(
@@ -91,10 +100,8 @@ def _convert_svc(scope: Any, operator: Any, container: Any) -> None:
     X = graph.Cast(operator.inputs[0].full_name, to=onnx_proto.TensorProto.DOUBLE)
     values = graph.values(model, X)
     logs = log_probabilities(graph, model, X, values)
-    proba, costs = graph.Exp(logs), (model.class_weight_ / model.class_weight_.max())[None]
-    number = graph.ArgMax(graph.Mul(proba, costs), axis=1, keepdims=0)
-    classes = np.arange(len(model.classes_)) if wanted["nocl"] else _labels(model.classes_)
-    graph.Gather(classes, number, axis=0, output=operator.outputs[0].full_name)
+    proba = graph.Exp(logs)
+    _add_label(graph, proba, operator, wanted["nocl"])
     if not wanted["raw_scores"]:
         _add_probabilities(graph, proba, operator)
     elif len(model.classes_) == 2:
@@ -102,6 +109,17 @@ def _convert_svc(scope: Any, operator: Any, container: Any) -> None:
     else:
         weighted = graph.Add(logs, np.log(model.class_weight_)[None])
         _add_probabilities(graph, graph.normalised_log_odds(weighted, len(model.classes_)), operator)
+
+
+def _convert_search(scope: Any, operator: Any, container: Any) -> None:
+    """Add the operators of the models of a BayesSVCSearch, and those that pool their probabilities."""
+    model, graph = operator.raw_operator, _graph(scope, container)
+    model._require_models()
+    answers = [_answers(one, operator.inputs[0], scope, container)[1] for one in model.estimators_]
+    each = [graph.Cast(proba, to=onnx_proto.TensorProto.DOUBLE) for proba in answers]
+    proba = each[0] if len(each) == 1 else graph.pooled(each, model.weights_, model.base_)
+    _add_label(graph, proba, operator, container.get_options(model, {"nocl": False})["nocl"])
+    _add_probabilities(graph, proba, operator)
 
 
 def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
@@ -121,17 +139,26 @@ def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
         reject = _labels(np.array([model.reject_label_]))  # its type is that of the classes
         is_label = graph.Equal(graph.Unsqueeze(predicted, np.array([1])), classes[None])
         confidence = graph.sum(graph.Where(is_label, proba, np.zeros((1, 1))))
-        accepted = graph.Not(graph.Less(confidence, np.array([[model.threshold_]])))
+        threshold = model.threshold_ - (0.0 if _is_ours(model.estimator_) else ROUNDING)
+        # False where the confidence is NaN.
+        accepted = graph.GreaterOrEqual(confidence, np.array([[threshold]]))
         graph.Where(graph.Squeeze(accepted, np.array([1])), predicted, reject, output=output)
     _add_probabilities(graph, proba, operator)
 
 
+def _is_ours(estimator: Any) -> bool:
+    """Whether a classifier is converted here, or a pipeline ends in one that is: both compute in double."""
+    if isinstance(estimator, Pipeline):
+        return _is_ours(estimator[-1])
+    return isinstance(estimator, BayesSVC | BayesSVCSearch)
+
+
 def _answers(estimator: Any, X: Any, scope: Any, container: Any) -> list[str]:
-    """Names of the label and the probabilities that the estimator of a reject option gives."""
+    """Names of the label and the probabilities that the estimator of a reject option or a search gives."""
     if isinstance(estimator, Pipeline):
         return _answers_of_pipeline(estimator, X, scope, container)
     opset, kind = container.target_opset, X.type
-    if isinstance(estimator, BayesSVC):
+    if _is_ours(estimator):
         # In double precision no probability is rounded across the threshold.
         kind = DoubleTensorType(X.type.shape)
         X = OnnxCast(X, to=onnx_proto.TensorProto.DOUBLE, op_version=opset)
@@ -144,7 +171,7 @@ def _answers(estimator: Any, X: Any, scope: Any, container: Any) -> list[str]:
 
 def _answers_of_pipeline(pipeline: Pipeline, X: Any, scope: Any, container: Any) -> list[str]:
     """The same for a pipeline, which is no single operator: skl2onnx converts it after this converter."""
-    if isinstance(pipeline[-1], BayesSVC) and isinstance(X.type, FloatTensorType):
+    if _is_ours(pipeline) and isinstance(X.type, FloatTensorType):
         # The other steps too compute in double precision, so that no probability is rounded.
         given, X = X, scope.declare_local_variable("double", DoubleTensorType(X.type.shape))
         _graph(scope, container).Cast(given.full_name, to=onnx_proto.TensorProto.DOUBLE, output=X.full_name)
@@ -163,6 +190,15 @@ def _graph(scope: Any, container: Any) -> Graph:
     if opset < LEAST_OPSET:
         raise NotImplementedError(f"target_opset={opset} is too low: give {LEAST_OPSET} or more.")
     return Graph(scope, container)
+
+
+def _add_label(graph: Graph, proba: str, operator: Any, as_number: bool) -> None:
+    """Add the output of the label: that of the largest class weight times probability."""
+    model = operator.raw_operator
+    costs = (model.class_weight_ / model.class_weight_.max())[None]
+    number = graph.ArgMax(graph.Mul(proba, costs), axis=1, keepdims=0)
+    classes = np.arange(len(model.classes_)) if as_number else _labels(model.classes_)
+    graph.Gather(classes, number, axis=0, output=operator.outputs[0].full_name)
 
 
 def _add_probabilities(graph: Graph, proba: str, operator: Any) -> None:

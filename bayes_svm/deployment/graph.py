@@ -18,6 +18,7 @@ from bayes_svm.probability.moderated import TIE_BREAK, ModeratedLink
 from bayes_svm.probability.posterior import Posterior
 from bayes_svm.probability.reading import variance_at
 from bayes_svm.probability.sigmoid import SigmoidLink
+from bayes_svm.selection.mixture import LOWEST
 from bayes_svm.utils.types import Array
 
 __all__ = ["Graph", "log_probabilities"]
@@ -90,10 +91,16 @@ class Graph:
         """Column k, as a matrix of one column."""
         return self.Gather(value, np.array([k], dtype=np.int64), axis=1)
 
+    def log1p(self, value: Any) -> Any:
+        """``log(1 + value)``, of numbers far below the precision of 1 too."""
+        # The quotient takes back what was rounded in the sum.
+        total = self.Add(value, _number(1.0))
+        quotient = self.Div(self.Log(total), self.Sub(total, _number(1.0)))
+        return self.Where(self.Equal(total, _number(1.0)), value, self.Mul(value, quotient))
+
     def log_sigmoid(self, z: Any) -> Any:
         """``log(1 / (1 + exp(-z)))``."""
-        tail = self.Log(self.Add(self.Exp(self.Neg(self.Abs(z))), _number(1.0)))
-        return self.Sub(self.Min(z, _number(0.0)), tail)
+        return self.Sub(self.Min(z, _number(0.0)), self.log1p(self.Exp(self.Neg(self.Abs(z)))))
 
     def log_sum_exp(self, value: Any, axis: int = 1) -> Any:
         """``log sum exp`` along an axis, which is kept."""
@@ -215,6 +222,14 @@ class Graph:
         rest = self.Squeeze(self.log_sum_exp(others, axis=2), np.array([2]))
         return self.Sub(logs, rest)
 
+    def pooled(self, each: Any, weights: Array, base: Array) -> Any:
+        """Probabilities of the logarithmic pool of several models' probabilities."""
+        logs = (self.Log(self.Max(proba, _number(np.exp(LOWEST)))) for proba in each)
+        total: Any = ((1.0 - weights.sum()) * base)[None]
+        for one, weight in zip(logs, weights, strict=True):
+            total = self.Add(total, self.Mul(one, _number(weight)))
+        return self.Exp(self.Sub(total, self.log_sum_exp(total)))
+
     def _within(self, link: SigmoidLink, value: Any) -> Any:
         """Values as the sigmoid saturates them outside its range."""
         if link.slope == 0.0 or not np.isfinite(link.high - link.low):
@@ -246,7 +261,7 @@ class Graph:
         """Logarithm of the normal distribution function."""
         size = self.Abs(x)
         tail = self.Add(self.Mul(self.Pow(x, _number(2.0)), _number(-0.5)), self._log_half_erfcx(size))
-        rest = self.Log(self.Sub(_number(1.0), self.Exp(tail)))
+        rest = self.log1p(self.Neg(self.Exp(tail)))
         return self.Where(self.Greater(x, _number(0.0)), rest, tail)
 
     def _log_half_erfcx(self, x: Any) -> Any:
@@ -293,7 +308,9 @@ def _winner(graph: Graph, z: Any, n_classes: int) -> Any:
     is_top = graph.Equal(graph.ArgMax(z, axis=1, keepdims=1), np.arange(n_classes)[None])
     others = graph.Where(is_top, _number(RULED_OUT), shares)
     mixed = graph.Where(is_top, own, graph.Add(others, graph.Sub(rest, graph.log_sum_exp(others))))
-    return graph.Where(graph.Greater(own, graph.largest(shares)), mixed, shares)
+    # Log-odds tell certain classes apart, whose probabilities are 1 in double precision.
+    share = graph.largest(graph.normalised_log_odds(graph.log_sigmoid(z), n_classes))
+    return graph.Where(graph.Greater(top, share), mixed, shares)
 
 
 def _number(value: float) -> Array:

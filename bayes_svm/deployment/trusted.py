@@ -20,7 +20,7 @@ _BY_MODULE = {
     "dual.problem": ("DualProblem", "_NoKernelMatrix"),
     "dual.solution": ("DualSolution",),
     "dual.tableau": ("FreeSystem",),
-    "kernels.aggregation": ("AggregationKernel",),
+    "kernels.aggregation": ("AggregationKernel", "AggregationTransformer"),
     "kernels.gram": ("WholeMatrix",),
     "kernels.hypersphere": ("GaussianKernel", "HypersphereKernel"),
     "kernels.kernel": ("Kernel",),
@@ -28,6 +28,7 @@ _BY_MODULE = {
     "leave_one_out.outcomes": ("Outcomes", "Remainders"),
     "leave_one_out.result": ("LeaveOneOut",),
     "metrics.risk_coverage": ("RiskCoverageCurve",),
+    "multivariate.svc": ("MultivariateSVC",),
     "probability.calibrator": ("CalibratorLink",),
     "probability.joint": ("JointLink",),
     "probability.kwok": ("ClippedLink", "HingeLink", "KwokLink"),
@@ -39,10 +40,9 @@ _BY_MODULE = {
     "selection.search": ("BayesSVCSearch",),
 }
 
-#: Types in a skops file of a fitted ``BayesSVC``, ``BayesSVCSearch``, ``RejectOptionClassifier``,
-#: ``ConformalSVC`` or ``PairwiseCouplingClassifier``, for ``skops.io.load(file, trusted=TRUSTED_TYPES)``.
-#: A function of your own as kernel, and the types of a calibrator as link or of a splitter, are not among
-#: them: add them if you trust them.
+#: Types in a skops file of a fitted classifier of this package or of an ``AggregationTransformer``, for
+#: ``skops.io.load(file, trusted=TRUSTED_TYPES)``. A function of your own as kernel, and the types of a
+#: calibrator as link or of a splitter, are not among them: add them if you trust them.
 TRUSTED_TYPES = [
     *(f"bayes_svm.{module}.{name}" for module, names in _BY_MODULE.items() for name in names),
     "scipy.sparse._csr.csr_array",

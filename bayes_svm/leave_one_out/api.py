@@ -86,7 +86,9 @@ def leave_one_out(
     cv : int, splitter or iterable, optional
         Folds that are left out as a whole, as for scikit-learn: exact k-fold cross-validation from one fit.
         Each row must be in exactly one test fold. ``groups`` is then passed to the splitter, which
-        must keep groups whole.
+        must keep groups whole. As with the other ways of leaving out, what the estimator computes from the
+        rows stays that of all rows: ``gamma="scale"`` and ``class_weight="balanced"``.
+        Cross-validation by scikit-learn computes them anew in each fold.
     at : array or sparse matrix of shape (n_at, n_features), optional
         Additional points, whose decision values are computed under each machine.
     method : {"path", "certified", "warm", "retrain"}, default="path"

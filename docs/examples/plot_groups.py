@@ -17,7 +17,9 @@ from sklearn.preprocessing import scale
 
 from bayes_svm import BayesSVC
 
-folder = next(path for path in (Path("data"), Path("../data"), Path("docs/data")) if path.is_dir())
+# The data are in the folder docs/data of the source.
+folders = (Path("data"), Path("../data"), Path("docs/data"))
+folder = next((path for path in folders if path.is_dir()), folders[0])
 voices = pd.read_csv(folder / "parkinsons.csv")
 X = scale(voices.drop(columns=["subject", "parkinson"]))
 y, subject = voices["parkinson"].to_numpy(), voices["subject"].to_numpy()

@@ -17,7 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from bayes_svm import BayesSVC, choose_threshold
 from bayes_svm.plots import ThresholdDisplay
 
-folder = next(path for path in (Path("data"), Path("../data"), Path("docs/data")) if path.is_dir())
+# The data are in the folder docs/data of the source.
+folders = (Path("data"), Path("../data"), Path("docs/data"))
+folder = next((path for path in folders if path.is_dir()), folders[0])
 proteins = pd.read_csv(folder / "yeast_me2.csv")
 X, X_new, y, y_new = train_test_split(
     proteins.drop(columns="me2"), proteins["me2"], test_size=0.4, stratify=proteins["me2"], random_state=0

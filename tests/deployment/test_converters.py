@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_iris, make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
@@ -12,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from _data import awkward, noisy, three_classes
-from bayes_svm import BayesSVC, ConformalSVC, RejectOptionClassifier
+from bayes_svm import BayesSVC, BayesSVCSearch, ConformalSVC, RejectOptionClassifier
 
 REASON = "{} is not installed: pip install bayes_svm[onnx]"
 skl2onnx = pytest.importorskip("skl2onnx", reason=REASON.format("skl2onnx"))
@@ -127,6 +128,42 @@ def test_raw_scores_are_the_decision_values(make):
     np.testing.assert_array_equal(label, model.predict(X))
 
 
+@pytest.mark.parametrize("multiclass", ["normalise", "winner"])
+def test_raw_scores_of_certain_classes_are_the_decision_values(multiclass):
+    X, y = load_iris(return_X_y=True)
+    model = BayesSVC(kernel="linear", link="hinge", multiclass=multiclass).fit(X, y)
+    at = np.vstack([X, 20.0 * X, -50.0 * X])
+    expected = model.decision_function(at)
+    assert np.abs(expected).max() > 300
+    made = skl2onnx.to_onnx(model, at[:1], options={"zipmap": False, "raw_scores": True})
+    scores = onnxruntime.InferenceSession(made.SerializeToString()).run(None, {"X": at})[1]
+    np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("combine", ["best", "stack"])
+@pytest.mark.parametrize("steps", [0, 1])
+@pytest.mark.parametrize("make", [noisy, three_classes])
+def test_a_search_is_its_model_or_its_mixture(make, steps, combine, kind):
+    X, y = make()
+    prefix = "bayessvc__" if steps else ""
+    svc = BayesSVC(class_weight="balanced")
+    search = BayesSVCSearch(
+        make_pipeline(StandardScaler(), svc) if steps else svc,
+        {f"{prefix}C": [0.1, 1.0, 10.0], f"{prefix}gamma": [0.01, 0.1, 1.0]},
+        combine=combine,
+    )
+    at = near_and_far(X, kind)
+    scaled = make_pipeline(StandardScaler(), search)
+    for model in (search, scaled, RejectOptionClassifier(search, cost=0.3)):
+        model.fit(X, y)
+        label, proba = run(model, at)
+        assert proba.dtype == kind
+        np.testing.assert_allclose(proba, model.predict_proba(at.astype(float)), atol=1e-6)
+        assert label.tolist() == model.predict(at.astype(float)).tolist()
+    assert (len(search.fit(X, y).estimators_) > 1) == (combine == "stack")
+
+
 @pytest.mark.parametrize("zipmap", [False, True])
 def test_without_class_labels_the_label_is_a_number(zipmap):
     X, y = three_classes()
@@ -204,6 +241,30 @@ def test_a_reject_option_around_a_pipeline_rejects_the_same_rows(estimator, labe
         found = model.predict(at.astype(float))
         assert 0.05 < np.mean(found == reject.reject_label_) < 0.95
         np.testing.assert_array_equal(label[clear], found[clear])
+
+
+def test_votes_at_the_threshold_are_accepted_in_single_precision():
+    X, y = noisy(n=100)
+    X = X.astype(np.float32)
+    model = RejectOptionClassifier(RandomForestClassifier(20, random_state=0), cost=0.1).fit(X, y)
+    at_threshold = np.isclose(model.predict_proba(X).max(axis=1), 0.9, atol=1e-9)
+    assert at_threshold.sum() > 3
+    assert run(model, X)[0].tolist() == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("steps", [0, 1])
+def test_a_reject_option_rejects_what_is_no_number(steps, kernel, value):
+    X, y = noisy()
+    svc = BayesSVC(kernel=kernel)
+    model = RejectOptionClassifier(make_pipeline(StandardScaler(), svc) if steps else svc, cost=0.45)
+    at, expected = X[:3].copy(), model.fit(X, y).predict(X[:3])
+    assert (expected != model.reject_label_).any()
+    at[1, 1], expected[1] = value, model.reject_label_
+    label, proba = run(model, at)
+    assert label.tolist() == expected.tolist()
+    assert np.isnan(proba).any(axis=1).tolist() == [False, True, False]
 
 
 def test_without_a_rule_nothing_is_rejected():

@@ -13,11 +13,13 @@ from sklearn.preprocessing import StandardScaler
 from _data import awkward, noisy, three_classes
 from bayes_svm import (
     AggregationKernel,
+    AggregationTransformer,
     BayesSVC,
     BayesSVCSearch,
     ConformalSVC,
     GaussianKernel,
     HypersphereKernel,
+    MultivariateSVC,
     PairwiseCouplingClassifier,
     RejectOptionClassifier,
 )
@@ -60,8 +62,10 @@ def files():
         found.append((fitted, X, sio.dumps(fitted)))
     X, y = awkward()
     codes = np.rint(np.abs(X)).astype(int)
-    fitted = BayesSVC(kernel=AggregationKernel()).fit(codes, y)
-    found.append((fitted, codes, sio.dumps(fitted)))
+    of_categories = make_pipeline(AggregationTransformer(), BayesSVC())
+    for model in (BayesSVC(kernel=AggregationKernel()), of_categories, MultivariateSVC()):
+        fitted = model.fit(codes, y)
+        found.append((fitted, codes, sio.dumps(fitted)))
     for form in (sparse.csr_matrix, sparse.csr_array):
         fitted = BayesSVC().fit(form(X), y)
         found.append((fitted, X, sio.dumps(fitted)))
