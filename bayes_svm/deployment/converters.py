@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from skl2onnx import update_registered_converter
 from skl2onnx.algebra.onnx_operator import OnnxSubEstimator
-from skl2onnx.algebra.onnx_ops import OnnxCast, OnnxIdentity
-from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType, StringTensorType
+from skl2onnx.algebra.onnx_ops import OnnxIdentity
+from skl2onnx.common.data_types import DoubleTensorType, Int64TensorType, StringTensorType
 from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
 from skl2onnx.proto import onnx_proto
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
@@ -34,21 +35,24 @@ def register_onnx_converters() -> None:
 
     Afterwards ``skl2onnx.to_onnx`` takes them alone or in a pipeline. It writes opset 18 or later. The model
     computes in double precision, whatever the type of its input, and its outputs are those of scikit-learn's
-    classifiers: label and probabilities, or of a BayesSVC, with the option ``raw_scores``, the values of
+    classifiers: label and probabilities, or without a reject option, by ``raw_scores``, the values of
     ``decision_function``, for two classes after a column of their negatives (an infinite one of
     ``link="clipped"`` becomes about 1e4). A reject option needs an estimator that skl2onnx converts, and puts
     its reject label in place of the label. Around an estimator that does not end in a BayesSVC or a search,
     whose probabilities may come in single precision, it accepts those up to 1e-5 below its threshold.
 
-    A row that holds NaN or infinity, which ``predict`` refuses, has probabilities of NaN. A reject option
-    rejects it; a classifier without one still names a class.
+    A row that holds NaN or infinity, which the ``predict`` of a BayesSVC refuses, has probabilities of NaN. A
+    reject option with a rule rejects it; a classifier without one still names a class.
 
     skl2onnx itself converts :class:`~sklearn.calibration.CalibratedClassifierCV`: right with
-    ``method="sigmoid"`` around a BayesSVC, and wrong around a pipeline. Put a scaler before it.
+    ``method="sigmoid"`` around a BayesSVC or a search, and wrong around a pipeline. Put a scaler before it.
 
     From float32 input, probabilities are within 1e-5 of those of ``predict_proba`` for the same float32
     numbers. A scaler before the classifier, converted by skl2onnx, computes in the type of the input: give
     double input where features are large compared with their deviation.
+
+    There is one input, of numbers. Texts, and columns that are an input each, belong to a step before the
+    search or the reject option, not in it.
 
     Not converted: callable and precomputed kernels, a scikit-learn calibrator as link, conformal guarantees,
     and the handling of rows so far from the origin that kernel values overflow.
@@ -74,52 +78,38 @@ def register_onnx_converters() -> None:
     # CalibratedClassifierCV calibrates.
     switch = [True, False]
     options = {"zipmap": [*switch, "columns"], "nocl": switch, "output_class_labels": switch}
-    for model, convert, more in (
-        (BayesSVC, _convert_svc, {"raw_scores": switch}),
-        (BayesSVCSearch, _convert_search, {}),
-        (RejectOptionClassifier, _convert_reject_option, {}),
+    with_scores = options | {"raw_scores": switch}
+    for model, convert, taken in (
+        (BayesSVC, _convert, with_scores),
+        (BayesSVCSearch, _convert, with_scores),
+        (RejectOptionClassifier, _convert_reject_option, options),
     ):
         update_registered_converter(
             model,
             f"BayesSvm{model.__name__}",
             calculate_linear_classifier_output_shapes,
             convert,
-            options=options | more,
+            options=taken,
         )
 
 
-def _convert_svc(scope: Any, operator: Any, container: Any) -> None:
-    """Add the operators of a BayesSVC."""
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """Add the operators of a BayesSVC or a BayesSVCSearch."""
     model, graph = operator.raw_operator, _graph(scope, container)
-    function = model.kernel_.function
-    if function not in KERNELS:
-        raise NotImplementedError(
-            f"kernel={function!r} has no ONNX form: fit BayesSVC with one of {', '.join(KERNELS)}."
-        )
     wanted = container.get_options(model, {"raw_scores": False, "nocl": False})
-    X = graph.Cast(operator.inputs[0].full_name, to=onnx_proto.TensorProto.DOUBLE)
-    values = graph.values(model, X)
-    logs = log_probabilities(graph, model, X, values)
-    proba = graph.Exp(logs)
-    _add_label(graph, proba, operator, wanted["nocl"])
+    values, logs = _scores(graph, model, _in_double(graph, operator.inputs[0]))
+    proba, n_classes = graph.Exp(logs), len(model.classes_)
+    classes = np.arange(n_classes) if wanted["nocl"] else _labels(model.classes_)
+    graph.Gather(classes, _decided(graph, model, proba), axis=0, output=operator.outputs[0].full_name)
     if not wanted["raw_scores"]:
         _add_probabilities(graph, proba, operator)
-    elif len(model.classes_) == 2:
+    elif n_classes == 2:
+        if values is None:
+            values = graph.Sub(graph.column(logs, 1), graph.column(logs, 0))
         _add_probabilities(graph, graph.Concat(graph.Neg(values), values, axis=1), operator)
     else:
         weighted = graph.Add(logs, np.log(model.class_weight_)[None])
-        _add_probabilities(graph, graph.normalised_log_odds(weighted, len(model.classes_)), operator)
-
-
-def _convert_search(scope: Any, operator: Any, container: Any) -> None:
-    """Add the operators of the models of a BayesSVCSearch, and those that pool their probabilities."""
-    model, graph = operator.raw_operator, _graph(scope, container)
-    model._require_models()
-    answers = [_answers(one, operator.inputs[0], scope, container)[1] for one in model.estimators_]
-    each = [graph.Cast(proba, to=onnx_proto.TensorProto.DOUBLE) for proba in answers]
-    proba = each[0] if len(each) == 1 else graph.pooled(each, model.weights_, model.base_)
-    _add_label(graph, proba, operator, container.get_options(model, {"nocl": False})["nocl"])
-    _add_probabilities(graph, proba, operator)
+        _add_probabilities(graph, graph.normalised_log_odds(weighted, n_classes), operator)
 
 
 def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
@@ -129,40 +119,97 @@ def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
         raise NotImplementedError("guarantee='conformal' has no ONNX form: use guarantee='risk' or None.")
     if container.get_options(model, {"nocl": False})["nocl"]:
         raise NotImplementedError("A rejection has no class number: leave the option 'nocl' out.")
-    predicted, proba = _answers(model.estimator_, operator.inputs[0], scope, container)
-    proba = graph.Cast(proba, to=onnx_proto.TensorProto.DOUBLE)
+    estimator, classes, X = model.estimator_, _labels(model.classes_), operator.inputs[0]
+    if _is_ours(estimator):
+        proba, rounding = graph.Exp(_scores(graph, estimator, _in_double(graph, X))[1]), 0.0
+        predicted = graph.Gather(classes, _decided(graph, _last(estimator), proba), axis=0)
+    else:
+        predicted, proba = _answers(estimator, X, scope, container)
+        proba, rounding = graph.Cast(proba, to=onnx_proto.TensorProto.DOUBLE), ROUNDING
     output = operator.outputs[0].full_name
     if model.reject_label_ is None:
         graph.Identity(predicted, output=output)
     else:
-        classes = _labels(model.classes_)
         reject = _labels(np.array([model.reject_label_]))  # its type is that of the classes
         is_label = graph.Equal(graph.Unsqueeze(predicted, np.array([1])), classes[None])
         confidence = graph.sum(graph.Where(is_label, proba, np.zeros((1, 1))))
-        threshold = model.threshold_ - (0.0 if _is_ours(model.estimator_) else ROUNDING)
         # False where the confidence is NaN.
-        accepted = graph.GreaterOrEqual(confidence, np.array([[threshold]]))
+        accepted = graph.GreaterOrEqual(confidence, np.array([[model.threshold_ - rounding]]))
         graph.Where(graph.Squeeze(accepted, np.array([1])), predicted, reject, output=output)
     _add_probabilities(graph, proba, operator)
 
 
+def _last(estimator: Any) -> Any:
+    """The classifier that an estimator is, ends in or has frozen."""
+    while isinstance(estimator, Pipeline | FrozenEstimator):
+        estimator = estimator[-1] if isinstance(estimator, Pipeline) else estimator.estimator
+    return estimator
+
+
 def _is_ours(estimator: Any) -> bool:
-    """Whether a classifier is converted here, or a pipeline ends in one that is: both compute in double."""
+    return isinstance(_last(estimator), BayesSVC | BayesSVCSearch)
+
+
+def _scores(graph: Graph, estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Decision values of two classes, None for a mixture, and log-probabilities of all classes.
+
+    The estimator is ours in the end. Everything before and in it is computed in double precision, so that no
+    probability is rounded across a threshold.
+    """
+    if isinstance(estimator, FrozenEstimator):
+        return _scores(graph, estimator.estimator, X)
     if isinstance(estimator, Pipeline):
-        return _is_ours(estimator[-1])
-    return isinstance(estimator, BayesSVC | BayesSVCSearch)
+        return _scores(graph, estimator[-1], _transformed(graph, estimator.steps[:-1], X))
+    if isinstance(estimator, BayesSVCSearch):
+        each = [_scores(graph, model, X) for model in estimator.estimators_]
+        if len(each) == 1:
+            return each[0]
+        return None, graph.pooled([logs for _, logs in each], estimator.weights_, estimator.base_)
+    function = estimator.kernel_.function
+    if function not in KERNELS:
+        raise NotImplementedError(
+            f"kernel={function!r} has no ONNX form: fit BayesSVC with one of {', '.join(KERNELS)}."
+        )
+    values = graph.values(estimator, X.full_name)
+    return values, log_probabilities(graph, estimator, X.full_name, values)
+
+
+def _in_double(graph: Graph, X: Any) -> Any:
+    """An input as a variable in double precision."""
+    if isinstance(X.type, DoubleTensorType):
+        return X
+    found = graph.scope.declare_local_variable("double", DoubleTensorType(X.type.shape))
+    graph.Cast(X.full_name, to=onnx_proto.TensorProto.DOUBLE, output=found.full_name)
+    found.init_status(is_fed=True)
+    return found
+
+
+def _transformed(graph: Graph, steps: list[tuple[str, Any]], X: Any) -> Any:
+    """What the steps of a pipeline make of X; skl2onnx converts them after this converter."""
+    kept = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]
+    if not kept:
+        return X
+    operator = graph.scope.declare_local_operator("SklearnPipeline", Pipeline(kept))
+    operator.inputs.append(X)
+    found = graph.scope.declare_local_variable("transformed", DoubleTensorType([None, None]))
+    operator.outputs.append(found)
+    return found
+
+
+def _decided(graph: Graph, model: Any, proba: Any) -> Any:
+    """Numbers of the classes of the largest class weight times probability."""
+    costs = (model.class_weight_ / model.class_weight_.max())[None]
+    return graph.ArgMax(graph.Mul(proba, costs), axis=1, keepdims=0)
 
 
 def _answers(estimator: Any, X: Any, scope: Any, container: Any) -> list[str]:
-    """Names of the label and the probabilities that the estimator of a reject option or a search gives."""
+    """Names of the label and the probabilities that an estimator gives which is not ours."""
     if isinstance(estimator, Pipeline):
         return _answers_of_pipeline(estimator, X, scope, container)
-    opset, kind = container.target_opset, X.type
-    if _is_ours(estimator):
-        # In double precision no probability is rounded across the threshold.
-        kind = DoubleTensorType(X.type.shape)
-        X = OnnxCast(X, to=onnx_proto.TensorProto.DOUBLE, op_version=opset)
-    answered = OnnxSubEstimator(estimator, X, op_version=opset, options={"zipmap": False}, input_types=[kind])
+    opset = container.target_opset
+    answered = OnnxSubEstimator(
+        estimator, X, op_version=opset, options={"zipmap": False}, input_types=[X.type]
+    )
     names: list[str] = [scope.get_unique_variable_name(name) for name in ("answer", "confidence")]
     for place, name in enumerate(names):
         OnnxIdentity(answered[place], op_version=opset, output_names=[name]).add_to(scope, container)
@@ -171,11 +218,6 @@ def _answers(estimator: Any, X: Any, scope: Any, container: Any) -> list[str]:
 
 def _answers_of_pipeline(pipeline: Pipeline, X: Any, scope: Any, container: Any) -> list[str]:
     """The same for a pipeline, which is no single operator: skl2onnx converts it after this converter."""
-    if _is_ours(pipeline) and isinstance(X.type, FloatTensorType):
-        # The other steps too compute in double precision, so that no probability is rounded.
-        given, X = X, scope.declare_local_variable("double", DoubleTensorType(X.type.shape))
-        _graph(scope, container).Cast(given.full_name, to=onnx_proto.TensorProto.DOUBLE, output=X.full_name)
-        X.init_status(is_fed=True)
     classes = _labels(pipeline.classes_)
     label = StringTensorType([None]) if classes.dtype.kind == "O" else Int64TensorType([None])
     operator = scope.declare_local_operator("SklearnPipeline", pipeline)
@@ -190,15 +232,6 @@ def _graph(scope: Any, container: Any) -> Graph:
     if opset < LEAST_OPSET:
         raise NotImplementedError(f"target_opset={opset} is too low: give {LEAST_OPSET} or more.")
     return Graph(scope, container)
-
-
-def _add_label(graph: Graph, proba: str, operator: Any, as_number: bool) -> None:
-    """Add the output of the label: that of the largest class weight times probability."""
-    model = operator.raw_operator
-    costs = (model.class_weight_ / model.class_weight_.max())[None]
-    number = graph.ArgMax(graph.Mul(proba, costs), axis=1, keepdims=0)
-    classes = np.arange(len(model.classes_)) if as_number else _labels(model.classes_)
-    graph.Gather(classes, number, axis=0, output=operator.outputs[0].full_name)
 
 
 def _add_probabilities(graph: Graph, proba: str, operator: Any) -> None:

@@ -131,24 +131,28 @@ class Graph:
         """``k(x, x)`` of every row, for the kernels that have a posterior."""
         lengths = self.sum(self.Mul(X, X))
         if kernel.function == "rbf":
-            return self.Add(self.Mul(lengths, _number(0.0)), _number(1.0))
+            return self.Add(self.zeros(X), _number(1.0))
         if kernel.function == "linear":
             return lengths
         affine = self.Add(self.Mul(lengths, _number(kernel.gamma)), _number(kernel.coef0))
         return self.Tanh(affine) if kernel.function == "sigmoid" else self.Pow(affine, _number(kernel.degree))
 
+    def zeros(self, X: Any) -> Any:
+        """One column of zeros, or NaN for a row that holds NaN or infinity."""
+        return self.sum(self.Mul(X, _number(0.0)))
+
     def values(self, model: BayesSVC, X: Any) -> Any:
-        """Decision values, shape (n_samples, n_machines)."""
+        """Decision values, shape (n_samples, n_machines); NaN for a row that holds NaN or infinity."""
+        constant = self.Add(self.zeros(X), model.intercept_[None])
         if model.kernel_.is_linear:
             weights = np.ascontiguousarray(model._feature_weights().T)
-            return self.Add(self.MatMul(X, weights), model.intercept_[None])
+            return self.Add(self.MatMul(X, weights), constant)
         chosen, coefficients = model._expansion
         if len(model.support_) == 0:
-            nothing = self.Mul(self.sum(X), _number(0.0))
-            return self.Add(nothing, model.intercept_[None])
+            return constant
         rows = _dense(model.support_vectors_)[chosen]
         cross = self.kernel(model.kernel_, X, rows)
-        return self.Add(self.MatMul(cross, np.ascontiguousarray(coefficients.T)), model.intercept_[None])
+        return self.Add(self.MatMul(cross, np.ascontiguousarray(coefficients.T)), constant)
 
     def reading(self, model: BayesSVC, X: Any, k: int) -> Any:
         """What the link of machine k reads of the posterior, one column; None if it reads nothing."""
@@ -167,7 +171,7 @@ class Graph:
     def explained(self, posterior: Posterior, X: Any) -> Any:
         """Part of ``k(x, x)`` that the data explain, one column."""
         if len(posterior.points) == 0:
-            return self.Mul(self.sum(X), _number(0.0))
+            return self.zeros(X)
         half = posterior.half_of(np.eye(len(posterior.points)))
         cross = self.kernel(posterior.kernel, X, _dense(posterior.rows))
         return self.sum(self.Pow(self.MatMul(cross, np.ascontiguousarray(half.T)), _number(2.0)))
@@ -223,12 +227,11 @@ class Graph:
         return self.Sub(logs, rest)
 
     def pooled(self, each: Any, weights: Array, base: Array) -> Any:
-        """Probabilities of the logarithmic pool of several models' probabilities."""
-        logs = (self.Log(self.Max(proba, _number(np.exp(LOWEST)))) for proba in each)
+        """Log-probabilities of the logarithmic pool of several models, from theirs."""
         total: Any = ((1.0 - weights.sum()) * base)[None]
-        for one, weight in zip(logs, weights, strict=True):
-            total = self.Add(total, self.Mul(one, _number(weight)))
-        return self.Exp(self.Sub(total, self.log_sum_exp(total)))
+        for logs, weight in zip(each, weights, strict=True):
+            total = self.Add(total, self.Mul(self.Max(logs, _number(LOWEST)), _number(weight)))
+        return self.Sub(total, self.log_sum_exp(total))
 
     def _within(self, link: SigmoidLink, value: Any) -> Any:
         """Values as the sigmoid saturates them outside its range."""

@@ -28,7 +28,10 @@ _BY_MODULE = {
     "leave_one_out.outcomes": ("Outcomes", "Remainders"),
     "leave_one_out.result": ("LeaveOneOut",),
     "metrics.risk_coverage": ("RiskCoverageCurve",),
+    "multivariate.planes": ("Planes",),
+    "multivariate.rows": ("DenseRows", "SparseRows"),
     "multivariate.svc": ("MultivariateSVC",),
+    "multivariate.training": ("Memory",),
     "probability.calibrator": ("CalibratorLink",),
     "probability.joint": ("JointLink",),
     "probability.kwok": ("ClippedLink", "HingeLink", "KwokLink"),
@@ -42,7 +45,8 @@ _BY_MODULE = {
 
 #: Types in a skops file of a fitted classifier of this package or of an ``AggregationTransformer``, for
 #: ``skops.io.load(file, trusted=TRUSTED_TYPES)``. A function of your own as kernel, and the types of a
-#: calibrator as link or of a splitter, are not among them: add them if you trust them.
+#: kernel of scikit-learn's Gaussian processes, of a calibrator as link, of a splitter, or of dates and
+#: intervals as categories, are not among them: add them if you trust them.
 TRUSTED_TYPES = [
     *(f"bayes_svm.{module}.{name}" for module, names in _BY_MODULE.items() for name in names),
     "scipy.sparse._csr.csr_array",

@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
@@ -109,10 +110,13 @@ def test_a_pipeline_is_converted_whole():
 
 
 @pytest.mark.parametrize("make", [noisy, three_classes])
-def test_a_calibrated_classifier_calibrates_the_decision_values(make):
+@pytest.mark.parametrize("combine", [None, "best", "stack"])
+def test_a_calibrated_classifier_calibrates_the_decision_values(combine, make):
     X, y = make()
-    X = X.astype(np.float32)
-    model = CalibratedClassifierCV(BayesSVC(class_weight="balanced"), cv=3).fit(X, y)
+    X, svc = X.astype(np.float32), BayesSVC(class_weight="balanced")
+    if combine is not None:
+        svc = BayesSVCSearch(svc, {"C": [0.1, 1.0], "gamma": [0.1, 1.0]}, combine=combine)
+    model = CalibratedClassifierCV(svc, cv=3).fit(X, y)
     np.testing.assert_allclose(run(model, X)[1], model.predict_proba(X), atol=1e-5)
 
 
@@ -155,13 +159,48 @@ def test_a_search_is_its_model_or_its_mixture(make, steps, combine, kind):
     )
     at = near_and_far(X, kind)
     scaled = make_pipeline(StandardScaler(), search)
-    for model in (search, scaled, RejectOptionClassifier(search, cost=0.3)):
+    for model in (search, scaled, *(RejectOptionClassifier(one, cost=0.3) for one in (search, scaled))):
         model.fit(X, y)
         label, proba = run(model, at)
         assert proba.dtype == kind
         np.testing.assert_allclose(proba, model.predict_proba(at.astype(float)), atol=1e-6)
         assert label.tolist() == model.predict(at.astype(float)).tolist()
-    assert (len(search.fit(X, y).estimators_) > 1) == (combine == "stack")
+    search.fit(X, y)
+    assert (len(search.estimators_) > 1) == (combine == "stack")
+    made = skl2onnx.to_onnx(search, at[:1], options={"zipmap": False, "raw_scores": True})
+    scores = onnxruntime.InferenceSession(made.SerializeToString()).run(None, {"X": at})[1]
+    values = search.decision_function(at.astype(float))
+    expected = values if values.ndim > 1 else np.column_stack([-values, values])
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64])
+@pytest.mark.parametrize("scaler", ["passthrough", StandardScaler()], ids=str)
+def test_steps_before_a_member_compute_in_double_precision(scaler, kind):
+    X, y = three_classes()
+    X = np.round(100.0 * X) + 1e6
+    pipeline = make_pipeline(scaler, StandardScaler(), BayesSVC())
+    search = BayesSVCSearch(pipeline, {"bayessvc__C": [0.1, 1.0]}, combine="stack")
+    for model in (search, RejectOptionClassifier(pipeline, threshold=0.6)):
+        label, proba = run(model.fit(X, y), X.astype(kind))
+        np.testing.assert_allclose(proba, model.predict_proba(X), atol=1e-6)
+        assert label.tolist() == model.predict(X).tolist()
+
+
+def test_options_of_a_type_do_not_reach_the_models_inside():
+    X, y = three_classes()
+    search = BayesSVCSearch(BayesSVC(), {"C": [0.1, 1.0]}, combine="stack").fit(X, y)
+    for model in (search, RejectOptionClassifier(BayesSVC(), cost=0.3).fit(X, y)):
+        plain = {type(model): {"zipmap": False}}
+        given = plain | {BayesSVC: {"raw_scores": True, "nocl": True, "zipmap": False}}
+        answers = [
+            onnxruntime.InferenceSession(
+                skl2onnx.to_onnx(model, X[:1], options=options).SerializeToString()
+            ).run(None, {"X": X})
+            for options in (plain, given)
+        ]
+        for one, other in zip(*answers, strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("zipmap", [False, True])
@@ -252,12 +291,20 @@ def test_votes_at_the_threshold_are_accepted_in_single_precision():
     assert run(model, X)[0].tolist() == model.predict(X).tolist()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the sigmoid kernel
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        *({"kernel": kernel} for kernel in ("linear", "poly", "rbf", "sigmoid")),
+        *({"kernel": "linear", "link": link} for link in ("hinge", "clipped", "kwok")),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("steps", [0, 1])
-def test_a_reject_option_rejects_what_is_no_number(steps, kernel, value):
+def test_a_reject_option_rejects_what_is_no_number(steps, parameters, value):
     X, y = noisy()
-    svc = BayesSVC(kernel=kernel)
+    svc = BayesSVC(**parameters)
     model = RejectOptionClassifier(make_pipeline(StandardScaler(), svc) if steps else svc, cost=0.45)
     at, expected = X[:3].copy(), model.fit(X, y).predict(X[:3])
     assert (expected != model.reject_label_).any()
@@ -265,6 +312,13 @@ def test_a_reject_option_rejects_what_is_no_number(steps, kernel, value):
     label, proba = run(model, at)
     assert label.tolist() == expected.tolist()
     assert np.isnan(proba).any(axis=1).tolist() == [False, True, False]
+
+
+def test_a_frozen_model_in_a_reject_option():
+    X, y = noisy(n=100)
+    for frozen in (BayesSVC().fit(X, y), make_pipeline(StandardScaler(), BayesSVC()).fit(X, y)):
+        model = RejectOptionClassifier(FrozenEstimator(frozen), cost=0.3).fit(X, y)
+        assert run(model, X)[0].tolist() == model.predict(X).tolist()
 
 
 def test_without_a_rule_nothing_is_rejected():

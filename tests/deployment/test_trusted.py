@@ -63,9 +63,12 @@ def files():
     X, y = awkward()
     codes = np.rint(np.abs(X)).astype(int)
     of_categories = make_pipeline(AggregationTransformer(), BayesSVC())
-    for model in (BayesSVC(kernel=AggregationKernel()), of_categories, MultivariateSVC()):
+    again = MultivariateSVC(warm_start=True)
+    for model in (BayesSVC(kernel=AggregationKernel()), of_categories, MultivariateSVC(), again):
         fitted = model.fit(codes, y)
         found.append((fitted, codes, sio.dumps(fitted)))
+    fitted = clone(again).fit(sparse.csr_matrix(codes), y)
+    found.append((fitted, codes, sio.dumps(fitted)))
     for form in (sparse.csr_matrix, sparse.csr_array):
         fitted = BayesSVC().fit(form(X), y)
         found.append((fitted, X, sio.dumps(fitted)))
