@@ -14,6 +14,7 @@ from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_
 from skl2onnx.proto import onnx_proto
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import Binarizer
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.decision.rejection import RejectOptionClassifier
@@ -22,27 +23,28 @@ from bayes_svm.selection.search import BayesSVCSearch
 
 __all__ = ["LEAST_OPSET", "register_onnx_converters"]
 
-# From this opset of ONNX on all operators that are used have the same form.
-LEAST_OPSET = 18
+# From this opset of ONNX on all operators that are used have the same form, and texts can be compared.
+LEAST_OPSET = 19
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
-# What other classifiers compute in single precision is rounded by less: votes of 9 trees in 10 reach
-# a threshold of 0.9.
-ROUNDING = 1e-5
+# Probabilities are rounded by less than this: those that are ours, and those of other classifiers in single
+# precision, so that votes of 9 trees in 10 reach a threshold of 0.9.
+OUR_ROUNDING, ROUNDING = 1e-7, 1e-5
 
 
 def register_onnx_converters() -> None:
     """Teach skl2onnx to convert ``BayesSVC``, ``BayesSVCSearch`` and ``RejectOptionClassifier``.
 
-    Afterwards ``skl2onnx.to_onnx`` takes them alone or in a pipeline. It writes opset 18 or later. The model
+    Afterwards ``skl2onnx.to_onnx`` takes them alone or in a pipeline. It writes opset 19 or later. The model
     computes in double precision, whatever the type of its input, and its outputs are those of scikit-learn's
     classifiers: label and probabilities, or without a reject option, by ``raw_scores``, the values of
     ``decision_function``, for two classes after a column of their negatives (an infinite one of
     ``link="clipped"`` becomes about 1e4). A reject option needs an estimator that skl2onnx converts, and puts
-    its reject label in place of the label. Around an estimator that does not end in a BayesSVC or a search,
-    whose probabilities may come in single precision, it accepts those up to 1e-5 below its threshold.
+    its reject label in place of the label. It accepts probabilities up to 1e-7 below its threshold, and up to
+    1e-5 around an estimator that does not end in a BayesSVC or a search: it may compute in single precision.
 
     A row that holds NaN or infinity, which the ``predict`` of a BayesSVC refuses, has probabilities of NaN. A
-    reject option with a rule rejects it; a classifier without one still names a class.
+    reject option with a rule rejects it, unless a step before drops or clips the value; a classifier without
+    one still names a class.
 
     skl2onnx itself converts :class:`~sklearn.calibration.CalibratedClassifierCV`: right with
     ``method="sigmoid"`` around a BayesSVC or a search, and wrong around a pipeline. Put a scaler before it.
@@ -51,8 +53,9 @@ def register_onnx_converters() -> None:
     numbers. A scaler before the classifier, converted by skl2onnx, computes in the type of the input: give
     double input where features are large compared with their deviation.
 
-    There is one input, of numbers. Texts, and columns that are an input each, belong to a step before the
-    search or the reject option, not in it.
+    There is one input, of numbers. Texts, columns that are an input each, and what skl2onnx does not convert
+    in double precision (SimpleImputer, KNNImputer, PolynomialFeatures, PowerTransformer, Binarizer) belong to
+    steps before a search or a reject option, not in it.
 
     Not converted: callable and precomputed kernels, a scikit-learn calibrator as link, conformal guarantees,
     and the handling of rows so far from the origin that kernel values overflow.
@@ -121,7 +124,7 @@ def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
         raise NotImplementedError("A rejection has no class number: leave the option 'nocl' out.")
     estimator, classes, X = model.estimator_, _labels(model.classes_), operator.inputs[0]
     if _is_ours(estimator):
-        proba, rounding = graph.Exp(_scores(graph, estimator, _in_double(graph, X))[1]), 0.0
+        proba, rounding = graph.Exp(_scores(graph, estimator, _in_double(graph, X))[1]), OUR_ROUNDING
         predicted = graph.Gather(classes, _decided(graph, _last(estimator), proba), axis=0)
     else:
         predicted, proba = _answers(estimator, X, scope, container)
@@ -175,9 +178,7 @@ def _scores(graph: Graph, estimator: Any, X: Any) -> tuple[Any, Any]:
 
 
 def _in_double(graph: Graph, X: Any) -> Any:
-    """An input as a variable in double precision."""
-    if isinstance(X.type, DoubleTensorType):
-        return X
+    """A variable in double precision; what is said to be so already may be made in single, by skl2onnx."""
     found = graph.scope.declare_local_variable("double", DoubleTensorType(X.type.shape))
     graph.Cast(X.full_name, to=onnx_proto.TensorProto.DOUBLE, output=found.full_name)
     found.init_status(is_fed=True)
@@ -189,11 +190,16 @@ def _transformed(graph: Graph, steps: list[tuple[str, Any]], X: Any) -> Any:
     kept = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]
     if not kept:
         return X
+    if any(isinstance(step, Binarizer) for _, step in kept):
+        raise NotImplementedError(
+            "skl2onnx converts Binarizer wrongly in double precision: put it before the search or the reject "
+            "option, not in it."
+        )
     operator = graph.scope.declare_local_operator("SklearnPipeline", Pipeline(kept))
     operator.inputs.append(X)
     found = graph.scope.declare_local_variable("transformed", DoubleTensorType([None, None]))
     operator.outputs.append(found)
-    return found
+    return _in_double(graph, found)
 
 
 def _decided(graph: Graph, model: Any, proba: Any) -> Any:
@@ -235,8 +241,8 @@ def _graph(scope: Any, container: Any) -> Graph:
 
 
 def _add_probabilities(graph: Graph, proba: str, operator: Any) -> None:
-    """Add the output of probabilities, in the type of the input: float or double."""
-    double = isinstance(operator.inputs[0].type, DoubleTensorType)
+    """Add the output of probabilities, in the type that is declared: float or double."""
+    double = isinstance(operator.outputs[1].type, DoubleTensorType)
     to = onnx_proto.TensorProto.DOUBLE if double else onnx_proto.TensorProto.FLOAT
     graph.Cast(proba, to=to, output=operator.outputs[1].full_name)
 

@@ -166,7 +166,9 @@ class Graph:
         share = self.Mul(self.Div(explained, diagonal), _number(posterior.lam))
         # A point without variance is as well known as can be.
         unknown = self.And(self.Greater(left, _number(0.0)), self.Greater(diagonal, _number(0.0)))
-        return self.Where(unknown, self.Div(share, left), _number(np.inf))
+        found = self.Where(unknown, self.Div(share, left), _number(np.inf))
+        # Of a point so far away that its kernel value overflows nothing is known.
+        return self.Where(self.Less(diagonal, _number(np.inf)), found, _number(0.0))
 
     def explained(self, posterior: Posterior, X: Any) -> Any:
         """Part of ``k(x, x)`` that the data explain, one column."""

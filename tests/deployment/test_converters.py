@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris, make_classification
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Binarizer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from _data import awkward, noisy, three_classes
 from bayes_svm import BayesSVC, BayesSVCSearch, ConformalSVC, RejectOptionClassifier
@@ -187,6 +189,51 @@ def test_steps_before_a_member_compute_in_double_precision(scaler, kind):
         assert label.tolist() == model.predict(X).tolist()
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.float64])
+@pytest.mark.parametrize(
+    "step",
+    [
+        OneHotEncoder(sparse_output=False),
+        OrdinalEncoder(),
+        ColumnTransformer([("codes", OrdinalEncoder(), [0])], remainder=StandardScaler()),
+        PCA(2),
+    ],
+    ids=lambda step: type(step).__name__,
+)
+def test_steps_that_skl2onnx_computes_in_single_precision(step, kind):
+    X, y = three_classes()
+    X = np.clip(np.rint(2.0 * X), -2, 2)
+    pipeline = make_pipeline(step, BayesSVC())
+    search = BayesSVCSearch(pipeline, {"bayessvc__C": [0.1, 1.0]}, combine="stack")
+    for model in (pipeline, search, RejectOptionClassifier(pipeline, threshold=0.6)):
+        label, proba = run(model.fit(X, y), X.astype(kind))
+        np.testing.assert_allclose(proba, model.predict_proba(X), atol=1e-5)
+        assert label.tolist() == model.predict(X).tolist()
+
+
+def test_a_step_that_skl2onnx_gets_wrong_is_refused():
+    X, y = noisy()
+    model = RejectOptionClassifier(make_pipeline(Binarizer(), BayesSVC()), cost=0.3).fit(X, y)
+    with pytest.raises(NotImplementedError, match="Binarizer"):
+        run(model, X)
+
+
+def test_rows_whose_kernel_values_overflow_are_unknown():
+    X, y = noisy()
+    model = RejectOptionClassifier(BayesSVC(kernel="poly"), threshold=0.6).fit(X, y)
+    at = X[:4].copy()
+    at[:, 0] = [
+        1e30,
+        1e90,
+        1e100,
+        1e110,
+    ]  # k(x, x) overflows from the second on, the decision value of the last
+    label, proba = run(model, at)
+    np.testing.assert_allclose(proba[:3], model.predict_proba(at[:3]), atol=1e-9)
+    assert np.isnan(proba[3]).all()
+    assert label[3] == model.reject_label_
+
+
 def test_options_of_a_type_do_not_reach_the_models_inside():
     X, y = three_classes()
     search = BayesSVCSearch(BayesSVC(), {"C": [0.1, 1.0]}, combine="stack").fit(X, y)
@@ -226,9 +273,11 @@ def test_machines_that_all_rule_their_class_out_give_equal_probabilities(multicl
 
 
 @pytest.mark.parametrize("opset", [converters.LEAST_OPSET, skl2onnx.get_latest_tested_opset_version()])
-def test_every_opset_that_is_named_gives_the_same(opset):
+@pytest.mark.parametrize("model", [BayesSVC(), RejectOptionClassifier(BayesSVC(), cost=0.3)], ids=str)
+def test_every_opset_that_is_named_gives_the_same(model, opset):
     X, y = three_classes()
-    model = BayesSVC().fit(X, y)
+    model.fit(X, np.array(["c", "ä", "b"])[y])
+    assert run(model, X, target_opset=opset)[0].tolist() == model.predict(X).tolist()
     made = skl2onnx.to_onnx(model, X[:1], target_opset=opset)
     assert max(one.version for one in made.opset_import if one.domain == "") <= opset
     np.testing.assert_allclose(run(model, X, target_opset=opset)[1], model.predict_proba(X), atol=1e-9)
@@ -366,5 +415,5 @@ def test_labels_that_onnx_does_not_have_are_refused():
 
 def test_an_opset_that_is_too_low_is_refused():
     X, y = noisy()
-    with pytest.raises(NotImplementedError, match="target_opset=17 is too low: give 18 or more"):
-        run(BayesSVC().fit(X, y), X, target_opset=17)
+    with pytest.raises(NotImplementedError, match="target_opset=18 is too low: give 19 or more"):
+        run(BayesSVC().fit(X, y), X, target_opset=18)
