@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import logsumexp
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris, make_classification
 from sklearn.decomposition import PCA
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
@@ -134,7 +135,13 @@ def test_raw_scores_are_the_decision_values(make):
     np.testing.assert_array_equal(label, model.predict(X))
 
 
-@pytest.mark.parametrize("multiclass", ["normalise", "winner"])
+OLD_SCIPY = pytest.mark.skipif(
+    logsumexp([0.0, -100.0]) == 0.0,
+    reason="this SciPy's logsumexp has not the digits by which decision_function tells a winner",
+)
+
+
+@pytest.mark.parametrize("multiclass", ["normalise", pytest.param("winner", marks=OLD_SCIPY)])
 def test_raw_scores_of_certain_classes_are_the_decision_values(multiclass):
     X, y = load_iris(return_X_y=True)
     model = BayesSVC(kernel="linear", link="hinge", multiclass=multiclass).fit(X, y)
@@ -334,7 +341,7 @@ def test_a_reject_option_around_a_pipeline_rejects_the_same_rows(estimator, labe
 def test_votes_at_the_threshold_are_accepted_in_single_precision():
     X, y = noisy(n=100)
     X = X.astype(np.float32)
-    model = RejectOptionClassifier(RandomForestClassifier(20, random_state=0), cost=0.1).fit(X, y)
+    model = RejectOptionClassifier(KNeighborsClassifier(10), cost=0.1).fit(X, y)
     at_threshold = np.isclose(model.predict_proba(X).max(axis=1), 0.9, atol=1e-9)
     assert at_threshold.sum() > 3
     assert run(model, X)[0].tolist() == model.predict(X).tolist()
