@@ -190,12 +190,14 @@ def _transformed(graph: Graph, steps: list[tuple[str, Any]], X: Any) -> Any:
     kept = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]
     if not kept:
         return X
-    if any(isinstance(step, Binarizer) for _, step in kept):
+    before = Pipeline(kept)
+    # The parameters name what steps hold too, at any depth.
+    if any(isinstance(step, Binarizer) for step in before.get_params().values()):
         raise NotImplementedError(
             "skl2onnx converts Binarizer wrongly in double precision: put it before the search or the reject "
             "option, not in it."
         )
-    operator = graph.scope.declare_local_operator("SklearnPipeline", Pipeline(kept))
+    operator = graph.scope.declare_local_operator("SklearnPipeline", before)
     operator.inputs.append(X)
     found = graph.scope.declare_local_variable("transformed", DoubleTensorType([None, None]))
     operator.outputs.append(found)

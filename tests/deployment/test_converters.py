@@ -218,9 +218,18 @@ def test_steps_that_skl2onnx_computes_in_single_precision(step, kind):
         assert label.tolist() == model.predict(X).tolist()
 
 
-def test_a_step_that_skl2onnx_gets_wrong_is_refused():
+@pytest.mark.parametrize(
+    "step",
+    [
+        Binarizer(),
+        make_pipeline(Binarizer()),
+        ColumnTransformer([("one", Binarizer(), [0])], remainder="passthrough"),
+    ],
+    ids=lambda step: type(step).__name__,
+)
+def test_a_step_that_skl2onnx_gets_wrong_is_refused(step):
     X, y = noisy()
-    model = RejectOptionClassifier(make_pipeline(Binarizer(), BayesSVC()), cost=0.3).fit(X, y)
+    model = RejectOptionClassifier(make_pipeline(step, BayesSVC()), cost=0.3).fit(X, y)
     with pytest.raises(NotImplementedError, match="Binarizer"):
         run(model, X)
 
