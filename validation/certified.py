@@ -34,7 +34,7 @@ problem, which is not timed, at one thread:
   of 1e-3, at most max(20000, 100 n) moves (Franc, Laskov and Mueller, ICML 2008, Algorithms 1 and 2);
 * **certified**: the same, each case stopped as soon as its sign is proven (Algorithm 3). The paper tries ten
   cases, and gives up proofs if these are not worth it; here the search for a proof may take at most about
-  6 % of the work of the moves, in every case;
+  4 % of the work of the moves, in every case;
 * **path**: the exact values of `leave_one_out(..., method="path")`, not only their signs;
 * **path, signs**: the same with `sign_only=True`, which answers the question that the first two answer.
 

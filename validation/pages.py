@@ -175,6 +175,7 @@ def read_manifest() -> list[Page]:
     for name, entry in manifest["pages"].items():
         own = scripts(entry["command"].split()[0])
         measured = {path for group in entry["measures"] for path in paths(group)}
+        measured -= {f":(exclude){path}" for path in measured}  # what a page names is not excluded
         pages.append(
             Page(
                 name, entry["command"], tuple(sorted(measured | own)), tuple(entry.get("needs", ())),

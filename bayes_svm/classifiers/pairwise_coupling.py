@@ -191,6 +191,7 @@ class PairwiseCouplingClassifier(LinkedToItsPage, ClassifierMixin, MetaEstimator
         self.pairwise_indices_ = rows if self._pairwise() else None
         if not self._pairwise():
             for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)  # what an earlier fit set
                 if hasattr(self.estimators_[0], name):
                     setattr(self, name, getattr(self.estimators_[0], name))
         return self

@@ -322,6 +322,9 @@ class AggregationTransformer(
         check_is_fitted(self)
         X = _without_na(X)
         validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=False)
+        # The encoder cannot look up an array of numbers among objects, which the columns of a DataFrame are.
+        if not hasattr(X, "iloc") and any(values.dtype == object for values in self._encoder.categories_):
+            X = np.asarray(X, dtype=object)
         codes = self._codes(X)
         require_bytes(
             3 * 8 * len(codes) * len(self.codes_),

@@ -27,7 +27,7 @@ __all__ = ["keep_their_sign", "leave_out_signs", "proven"]
 
 # The search for proofs takes at most about this share of the work of the moves of pairs. That is what it
 # costs where it finds nothing.
-PROOFS_SHARE = 0.06
+PROOFS_SHARE = 0.04
 # Where exact paths are at hand, the check is worth its time if it proves at least a share of the cases tried.
 CASES_TRIED, SHARE_CHECKED = 10, 0.2
 # A thread takes so many cases at a time.
@@ -67,7 +67,7 @@ def leave_out_signs(
     rest : array of shape (n_cases,)
         Upper bound that the point keeps; 0 leaves the point out.
     proof : bool
-        Whether to look for proofs. In each case the search takes at most about 6 % of the work of the
+        Whether to look for proofs. In each case the search takes at most about 4 % of the work of the
         moves of pairs, so that a case that a few moves solve has none beyond the checks.
     tolerance : float
         Violation of optimality at which the moves of pairs stop.

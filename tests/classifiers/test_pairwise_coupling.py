@@ -279,6 +279,7 @@ def test_data_frames_and_sparse_matrices():
     np.testing.assert_array_equal(framed.predict_proba(frame), plain.predict_proba(X))
     with pytest.raises(ValueError, match="feature names"):
         framed.predict_proba(frame[["b", "a"]])
+    assert not hasattr(framed.fit(X, Y), "feature_names_in_")
     for kind in (sparse.csr_matrix, sparse.coo_array):
         thin = clone(plain).fit(kind(X), Y)
         np.testing.assert_allclose(thin.predict_proba(kind(X)), plain.predict_proba(X), atol=1e-8)

@@ -249,6 +249,16 @@ def test_strings_among_numbers_are_refused():
         AggregationTransformer().fit(pd.DataFrame({"a": ["x", 1, 2]}))
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, np.asarray, lambda values: np.asarray(values, dtype=object)])
+def test_numbers_in_a_frame_or_an_array_are_the_same_values(kind):
+    numbers = [[1.0, 2.0], [1.0, 3.0], [np.nan, 3.0]]
+    transformer = AggregationTransformer().fit(kind(numbers))
+    expected = AggregationTransformer().fit_transform(np.array(numbers))
+    for given in (numbers, np.array(numbers), np.array(numbers, dtype=object)):
+        # A DataFrame of numbered columns has no names that an array could lack.
+        np.testing.assert_array_equal(transformer.transform(given), expected)
+
+
 def test_columns_of_other_names_are_refused():
     fitted = AggregationTransformer().fit(pd.DataFrame({"a": ["x", "y"]}))
     with pytest.raises(ValueError, match="feature names"):

@@ -174,6 +174,15 @@ def test_the_manifest_names_every_page_and_what_exists():
         assert page.command
 
 
+def test_what_a_page_names_is_not_excluded():
+    found = {page.name: page.measures for page in pages.read_manifest()}
+    only_of_signs = "bayes_svm/leave_one_out/certified.py"
+    assert f":(exclude){only_of_signs}" in found["probabilities.md"]
+    assert only_of_signs not in found["probabilities.md"]
+    assert only_of_signs in found["certified.md"]
+    assert f":(exclude){only_of_signs}" not in found["certified.md"]
+
+
 @pytest.mark.parametrize("name", pages.QUOTING)
 def test_numbers_quoted_are_on_their_pages(name):
     assert pages.unsupported(name, pages.read_manifest()) == []
