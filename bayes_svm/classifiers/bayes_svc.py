@@ -240,7 +240,8 @@ class BayesSVC(SVCPredictions):
         y : array of shape (n_samples,)
             Labels of any type, at least two members of each class.
         sample_weight : array of shape (n_samples,), optional
-            How often each row counts; at least 0.
+            How often each row counts; at least 0. Of a row of weight 5, one of five copies is left out.
+            Divide weights that are no counts by their mean, and give ``groups=np.arange(len(y))``.
         groups : array of shape (n_samples,), optional
             Group of each row, for rows that are not independent, such as those of one patient or document.
             Groups are left out whole. Each class must occur in at least two groups.

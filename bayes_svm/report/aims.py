@@ -90,6 +90,11 @@ class Decision:
     false_alarms: int = 0
     cost: float = math.nan
 
+    @property
+    def raises(self) -> bool:
+        """Whether a higher threshold keeps what was asked for, and a lower one may not."""
+        return self.aim.startswith("precision")
+
 
 @dataclass(frozen=True)
 class Rejection:
@@ -193,7 +198,7 @@ def decision_for(
         # The page counts the left-out rows themselves: it needs no resamples.
         found = choose_threshold(truth, probability, n_bootstrap=0, sample_weight=counted, **options)
     if not found.reached:
-        return Decision(aim, one_line(caught[0].message))
+        return Decision(aim, one_line(caught[0].message).rstrip("."))
     (_, fp), (fn, tp) = found.confusion_matrix
     called = tp + fp
     if called == 0:

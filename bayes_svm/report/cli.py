@@ -27,7 +27,18 @@ COMMANDS = {
 
 # Options that name something in the table, which may begin with a hyphen.
 NAMING = frozenset(
-    {"--missing", "--keep", "--drop", "--only", "--id", "--groups", "--weights", "--target", "--positive"}
+    {
+        "--missing",
+        "--keep",
+        "--drop",
+        "--only",
+        "--id",
+        "--groups",
+        "--weights",
+        "--counts",
+        "--target",
+        "--positive",
+    }
 )
 OPTION = re.compile(r"-h|--[A-Za-z][\w-]*(=.*)?", re.DOTALL)
 

@@ -60,6 +60,7 @@ def make_report(fitted: FittedTable) -> Report:
     check_aims(fitted.settings.aims, len(fitted.classes), table.positive)
     names = [str(label) for label in fitted.classes]
     y = np.searchsorted(fitted.classes, table.labels)
+    shares = np.bincount(y, weights=table.weights)
     notes = list(fitted.notes)
     with as_notes(notes), memory_advice(len(y)):
         with step("estimating the error"):
@@ -70,6 +71,7 @@ def make_report(fitted: FittedTable) -> Report:
                 positive,
                 fitted.weights,
                 notes,
+                units=table.units,
                 grouped=table.groups is not None,
             )
         with step("shuffling columns"):
@@ -79,7 +81,8 @@ def make_report(fitted: FittedTable) -> Report:
         made=_made(),
         model=model_record(fitted, names),
         positive=None if positive is None else names[positive],
-        base_error=1.0 - float(_counted(y, table.weights).max() / _counted(y, table.weights).sum()),
+        base_label=names[int(shares.argmax())],
+        base_error=1.0 - float(shares.max() / shares.sum()),
         surprising=_surprising(fitted, names, y),
         importance=importance,
         papers=estimates,
@@ -91,21 +94,21 @@ def _judged(fitted: FittedTable, names: list[str], y: np.ndarray, positive: int 
     """What follows from the left-out probabilities alone."""
     aims, weight, n_classes = fitted.settings.aims, fitted.table.weights, len(names)
     probability, predicted = np.asarray(fitted.left_out_proba), np.asarray(fitted.predicted)
-    wrong, every, groups = predicted != y, np.arange(len(y)), fitted.table.groups
+    wrong, every, units = predicted != y, np.arange(len(y)), fitted.table.units
     confidence = probability[every, predicted]
     per_class = tuple(
-        left_out_performance(name, y == k, predicted == k, weight, groups) for k, name in enumerate(names)
+        left_out_performance(name, y == k, predicted == k, weight, units) for k, name in enumerate(names)
     )
     if n_classes == 2 and positive is not None:
-        reliable = measures.reliability(probability[:, positive], y == positive, groups, weight)
+        reliable = measures.reliability(probability[:, positive], y == positive, units, weight)
         shown, of_row = replace(per_class[positive], name="left out"), probability[:, positive]
     else:
-        reliable, of_row = measures.reliability(confidence, ~wrong, groups, weight), probability[every, y]
+        reliable, of_row = measures.reliability(confidence, ~wrong, units, weight), probability[every, y]
         told = tuple(
             Confusion.from_decisions(y == k, np.where(predicted == k, 1.0, -1.0), weight)
             for k in range(n_classes)
         )
-        right = left_out_performance("", np.ones(len(y), dtype=bool), ~wrong, weight, groups)
+        right = left_out_performance("", np.ones(len(y), dtype=bool), ~wrong, weight, units)
         shown = replace(performance("left out", told), error=right.error)
     curves = range(n_classes) if positive is None else [positive]
     return {
@@ -115,21 +118,16 @@ def _judged(fitted: FittedTable, names: list[str], y: np.ndarray, positive: int 
         "spreads": spreads(names, y, of_row, wrong),
         "trust": trust_in(reliable),
         "reliability": reliable,
-        "scores": measures.scores(fitted.table.labels, fitted.classes, probability, groups, weight),
+        "scores": measures.scores(fitted.table.labels, fitted.classes, probability, units, weight),
         "thresholds": tuple(measures.threshold_points(names[k], y == k, probability[:, k]) for k in curves),
-        "answered": measures.answered_rows(confidence, wrong, ANSWERED, groups),
+        "answered": measures.answered_rows(confidence, wrong, ANSWERED, fitted.table.groups),
         "risk_coverage": measures.risk_coverage_points(confidence, wrong),
         "costs": aims.cost,
         "decision": None
         if positive is None
         else decision_for(aims, names[positive], y == positive, probability[:, positive], weight),
-        "rejection": rejection_for(aims, confidence, wrong, groups),
+        "rejection": rejection_for(aims, confidence, wrong, fitted.table.groups),
     }
-
-
-def _counted(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Weight of the rows of each class."""
-    return np.bincount(y, weights=weight)
 
 
 def _confusion(y: np.ndarray, predicted: np.ndarray, n_classes: int) -> tuple[tuple[int, ...], ...]:
@@ -171,7 +169,7 @@ def _importance(fitted: FittedTable) -> Importance:
         return Importance(
             reason=f"With more than {MOST_ROWS:,} rows this takes too long, and was not done for these {n:,}."
         )
-    given = {"sample_weight": fitted.weights, "groups": table.groups}
+    given = {"sample_weight": fitted.weights, "groups": table.units}
     shuffled = Shuffled(members_of(fitted), fitted.features, table.labels, given, mixture_of(fitted))
     return importance_of(table.frame, fitted.transformer, shuffled, n)
 
@@ -186,6 +184,7 @@ def _source(table: Table, notes: list[str]) -> Source:
         fingerprint=table.fingerprint or None,
         columns=tuple(table.columns),
         weighted=table.weights is not None,
+        counted=table.counted,
         n_groups=None if table.groups is None else len(np.unique(table.groups)),
     )
 

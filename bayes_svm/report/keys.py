@@ -22,12 +22,14 @@ KEYS = {
     "left-out values. Intervals and promises of a mixture are approximate: the preprocessing and the "
     "choice saw these rows",
     "model.members": "each setting with its weight in the mixture; `gamma_value` is the kernel width in "
-    "use, null for a linear kernel; `balanced` says whether "
-    "mistakes cost more in the rarer class; `machines` has one entry for two classes, one per class for "
+    "use, null for a linear kernel; `balanced` says whether mistakes in the rarer class cost more in its "
+    "training, though not in the predictions; `machines` has one entry for two classes, one per class for "
     "more: numbers of free and bounded support vectors, KKT residual, relative duality gap; whether the "
     "solution is exact, and the reason if it is not",
     "model.statuses": "how the left-out values were found: number of values by status",
     "model.seconds": "wall time of the fit, leaving out included",
+    "model.costs": "cost of a mistake in each class that the user gave: predicted is the class of largest "
+    "cost times probability; empty if all are equal, and the most probable class is predicted",
     "positive": "the class that thresholds are about, and for two classes recall and precision; null for "
     "more than two classes of which none was chosen",
     "performance": "error, recall, precision and F1 of the left-out predictions, each {value, low, high} "
@@ -37,9 +39,10 @@ KEYS = {
     "averages over the classes, without intervals",
     "per_class": "the same of each class against the rest (empty for two classes)",
     "confusion": "number of rows of each class, a list each, that were predicted as each class, left out",
-    "base_error": "the error of always predicting the most frequent class",
+    "base_label": "the most frequent class, by the weights of the rows",
+    "base_error": "the error of always predicting it",
     "spreads": "for each class, the number of its rows in each of 20 bins of the left-out probability: "
-    "that of the second of two classes, or with more classes that of the row's own class; and how many "
+    "that of the positive class, or with more classes that of the row's own class; and how many "
     "are wrong",
     "trust": "whether the probabilities can be taken at their word: `verdict`, and the bin of the "
     "reliability diagram that it is about, with the interval of its observed share that "
@@ -59,7 +62,7 @@ KEYS = {
     "surprising": "the rows whose own labels are least probable when they are left out: `row` counts "
     "data rows from 1 (without the header), `probability` is that of their own label, `interval` is the "
     "lower and upper end of its Venn-Abers probability interval (not a confidence interval), from the "
-    "left-out values of the other rows, `predicted` is the most probable class",
+    "left-out values of the other rows, `predicted` is the class predicted for it",
     "surprising.0.cells": "values of the row beside the quartiles, or the most frequent text, of its own "
     "class and of the `other` class that it looks like; `own_share` and `other_share` say how usual the "
     "value is in each: the share of rows with a value at least as far out, or with the same text; with "

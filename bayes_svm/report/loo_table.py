@@ -101,7 +101,7 @@ def write_loo(
             return Partial(partial_of(output), fingerprint, shape)
 
         clf = one_machine(settings, table).set_params(n_jobs=n_jobs)
-        fit_resumably(clf, features, table.labels, open_store, weights_of(table, notes), table.groups)
+        fit_resumably(clf, features, table.labels, open_store, weights_of(table, notes), table.units)
         text = _csv(clf, table)
     with keeps_values(output):
         complete_of(output).write_text(text, encoding="utf-8", newline="")
@@ -116,7 +116,7 @@ def _fingerprint(features: np.ndarray, table: Table, settings: Settings, version
     """SHA-256 hash of everything that the values depend on."""
     digest = hashlib.sha256(np.ascontiguousarray(features).tobytes())
     of_rows = [
-        None if values is None else values.tolist() for values in (table.labels, table.groups, table.weights)
+        None if values is None else values.tolist() for values in (table.labels, table.units, table.weights)
     ]
     digest.update(json.dumps([of_rows, list(features.shape), repr(settings), version]).encode())
     return digest.hexdigest()
@@ -130,13 +130,14 @@ def _csv(clf: Any, table: Table) -> str:
     rows = np.arange(1, len(labels) + 1) if table.identifiers is None else table.identifiers
     columns: dict[str, Any] = {"row": rows, "label": labels}
     endings = [""] if binary else [f"_{name}" for name in names]
+    shown = [int(clf.classes_[0] != table.positive)] if binary else range(len(names))
+    sign = -1.0 if binary and shown == [0] else 1.0
     for title, values in (
         ("decision_value", left_out.train_decision_values),
         ("left_out_value", left_out.decision_values),
     ):
-        per_class = values.reshape(len(labels), -1)
+        per_class = sign * values.reshape(len(labels), -1)
         columns.update({title + ending: per_class[:, k] for k, ending in enumerate(endings)})
-    shown = [int(clf.classes_[0] != table.positive)] if binary else range(len(names))
     columns.update({f"probability_{names[k]}": clf.left_out_proba_[:, k] for k in shown})
     columns["predicted"] = left_out.predictions
     status = left_out.status.reshape(len(labels), -1)

@@ -44,6 +44,7 @@ def model_record(fitted: FittedTable, names: list[str]) -> Model:
     members, mixture = members_of(fitted), mixture_of(fitted)
     weights = [1.0] if mixture is None else mixture.weights_.tolist()
     counts = np.bincount(np.searchsorted(fitted.classes, fitted.table.labels), minlength=len(names))
+    costs = np.asarray(fitted.estimator.class_weight_, dtype=float)
     statuses: Counter[str] = Counter()
     for one in members:
         statuses.update(np.asarray(one.left_out_.status).astype(str).ravel().tolist())
@@ -57,6 +58,7 @@ def model_record(fitted: FittedTable, names: list[str]) -> Model:
         classes=tuple(ClassCount(name, int(n)) for name, n in zip(names, counts, strict=True)),
         statuses=dict(sorted(statuses.items())),
         seconds=fitted.seconds,
+        costs=dict(zip(names, costs.tolist(), strict=True)) if np.ptp(costs) > 0 else {},
     )
 
 

@@ -199,7 +199,7 @@ def fit_table(table: Table, settings: Settings) -> FittedTable:
         with step("fitting"), refusals():
             weights = weights_of(table, notes)
             estimator = _unfitted(features, table, settings, weights)
-            estimator.fit(features, table.labels, sample_weight=weights, groups=table.groups)
+            estimator.fit(features, table.labels, sample_weight=weights, groups=table.units)
         seconds = time.perf_counter() - started
         if settings.class_weight is None and hasattr(estimator, "weights_"):
             # Costs that are only settings to choose from are not the user's.
@@ -321,7 +321,7 @@ def _unfitted(features: Array, table: Table, settings: Settings, weights: np.nda
             {**grid, "class_weight": [weight]} | ({"C": list(costs)} if "C" in grid else {})
             for weight, costs in ((None, PLAIN_COSTS), ("balanced", BALANCED_COSTS))
         ]
-    tried = promising(machine, list(ParameterGrid(grids)), features, table.labels, weights, table.groups)
+    tried = promising(machine, list(ParameterGrid(grids)), features, table.labels, weights, table.units)
     only = [{name: [value] for name, value in one.items()} for one in tried]
     return BayesSVCSearch(machine, only, combine="stack")
 

@@ -31,11 +31,12 @@ def papers(
     weight: np.ndarray | None,
     notes: list[str],
     *,
+    units: Any = None,
     grouped: bool = False,
 ) -> tuple[Performance, ...]:
     """Estimates of the literature; they judge the signs of the decision values.
 
-    They leave single rows out. Where the rows belong to groups they have no intervals.
+    They leave single rows out. Where rows belong to groups, or do not count alike, they have no intervals.
 
     Parameters
     ----------
@@ -51,15 +52,24 @@ def papers(
         Weight of each row.
     notes : list of str
         Notes are appended.
+    units : ndarray of shape (n,) or None
+        What the model leaves out whole: groups, or rows of different weights; None for rows or cases.
     grouped : bool
-        Whether the model leaves out whole groups.
+        Whether the units are groups of rows.
 
     Returns
     -------
     tuple of Performance
         One for each estimate.
     """
-    rows, classes = leave_one_out(clf, features, labels, sample_weight=weight), clf.classes_
+    alone, classes = None if grouped else units, clf.classes_
+    rows = leave_one_out(clf, features, labels, sample_weight=weight, groups=alone)
+    heavy = 0 if alone is None or weight is None else np.count_nonzero(weight >= 2)
+    if heavy:
+        notes.append(
+            f"Of rows of at least twice the mean weight, here {heavy}, the xi-alpha and span estimates leave "
+            "out a part: they are too hopeful."
+        )
     values = np.asarray(rows.train_decision_values).reshape(len(labels), -1)
     positives = classes[1:] if len(classes) == 2 else classes
     train = tuple(
@@ -76,10 +86,10 @@ def papers(
     except ValueError as err:
         # It needs an exact solution, which a kernel that is not positive semi-definite may not have.
         notes.append(f"No span estimate: {one_line(err)}")
-    if positive == 0:
+    if positive == 0 and len(classes) == 2:
         found = {name: tuple(Confusion(c.tn, c.fn, c.fp, c.tp) for c in each) for name, each in found.items()}
     order = ("training", "xi-alpha", "span", "exact leave-one-out")
-    return tuple(performance(name, found[name], intervals=not grouped) for name in order if name in found)
+    return tuple(performance(name, found[name], intervals=units is None) for name in order if name in found)
 
 
 def _disagreement(clf: Any, rows: Any, grouped: bool) -> list[str]:

@@ -166,6 +166,8 @@ def explained_row(model: SavedModel, rows: NewRows, k: int) -> Any:
         notes.insert(
             0, f"bayes-svm predict says {label}: it says {model.positive} from {model.threshold:.3g} on"
         )
+    elif found.predicted != label:
+        notes.insert(0, f"bayes-svm predict says {label}")
     if hasattr(model.estimator, "weights_"):
         weights = model.estimator.weights_
         heaviest = "only machine" if len(weights) == 1 else f"heaviest of {len(weights)} machines"

@@ -127,6 +127,8 @@ class Source:
         All columns of the file, with what was done with each.
     weighted : bool
         Whether rows count with weights.
+    counted : bool
+        Whether the weights are numbers of equal cases.
     n_groups : int or None
         Number of groups in which rows leave; None if they leave by themselves.
     """
@@ -139,7 +141,13 @@ class Source:
     fingerprint: str | None = None
     columns: tuple[Any, ...] = ()
     weighted: bool = False
+    counted: bool = False
     n_groups: int | None = None
+
+    @property
+    def alike(self) -> bool:
+        """Whether the rows, or the cases that they stand for, are independent and count alike."""
+        return self.n_groups is None and (not self.weighted or self.counted)
 
 
 @dataclass(frozen=True)
@@ -258,6 +266,8 @@ class Model:
         Number of left-out values by the way in which they were found.
     seconds : float
         Wall time of the fit, leaving out included.
+    costs : dict
+        Cost of a mistake in each class, by which predictions are decided; empty if all are equal.
     """
 
     members: tuple[Member, ...]
@@ -266,6 +276,7 @@ class Model:
     classes: tuple[ClassCount, ...]
     statuses: dict[str, int]
     seconds: float
+    costs: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -289,8 +300,10 @@ class Report:
         The same for each class against the rest; empty for two classes.
     confusion : tuple of tuple of int
         Number of rows of each class, a line each, that were predicted as each class.
+    base_label : str
+        The most frequent class, by the weights of the rows.
     base_error : float
-        Error of always predicting the most frequent class.
+        Error of always predicting it.
     spreads : tuple of Spread
         How the left-out probabilities of each class are spread.
     trust : Trust
@@ -326,6 +339,7 @@ class Report:
     performance: Performance
     per_class: tuple[Performance, ...]
     confusion: tuple[tuple[int, ...], ...]
+    base_label: str
     base_error: float
     spreads: tuple[Spread, ...]
     trust: Trust

@@ -185,7 +185,7 @@ def _thresholds(report: Report) -> dict[str, Any]:
     decision = report.decision
     start = START
     if decision is not None and decision.reason is None:
-        start = round(100 * decision.threshold)
+        start = _whole_per_cent(report, curves[0])
     return {
         "curve": curves[0],
         "threshold_chart": charts.threshold_chart(curves[0]),
@@ -193,6 +193,20 @@ def _thresholds(report: Report) -> dict[str, Any]:
         "start": start,
         "costs": report.costs or COSTS,
     }
+
+
+def _whole_per_cent(report: Report, curve: ThresholdPoints) -> int:
+    """The threshold asked for in whole per cent, on the side that keeps what was asked."""
+    assert report.decision is not None  # a threshold was asked for
+    per_cent = 100 * report.decision.threshold
+    below, above = math.floor(per_cent + 1e-9), math.ceil(per_cent - 1e-9)
+    if report.costs is None:
+        return above if report.decision.raises else below
+    of_false_alarm, of_missed = report.costs
+    return min(
+        (below, above),
+        key=lambda at: of_false_alarm * curve.false_alarms[at] + of_missed * (curve.n - curve.found[at]),
+    )
 
 
 def _at(curve: ThresholdPoints, threshold: int) -> dict[str, Any]:

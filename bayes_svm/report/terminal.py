@@ -30,9 +30,9 @@ def to_text(report: Report) -> str:
     counts = ", ".join(f"{_plain(one.label)} {one.n}" for one in model.classes[:6])
     counts += ", ..." if len(model.classes) > 6 else ""
     about = (
-        f"positive class: {_plain(report.positive)}"
-        if report.positive
-        else "recall, precision and F1 are averages over the classes, and so are the errors of the papers"
+        "recall, precision and F1 are averages over the classes, and so are the errors of the papers"
+        if report.per_class
+        else f"positive class: {_plain(report.positive)}"
     )
     head = [
         f"{_plain(source.name, 80)}: {source.n_rows} rows, {counted(source.n_columns, 'column')}; {counts}",
@@ -53,7 +53,7 @@ def to_text(report: Report) -> str:
         f"area under risk-coverage {number(report.risk_coverage.area)}",
         *_text_heaviest(report),
         *_text_aims(report),
-        _plain(words_of(report).against_base, 300),
+        _plain(f"{words_of(report).against_base} {words_of(report).costs}".rstrip(), 300),
         _plain(f"probabilities to be trusted? {words_of(report).verdict}", 300),
         *_text_columns(report),
         f"most surprising rows: {', '.join(str(one.row) for one in report.surprising)}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .formats import MISSING, counted, percent, short, value_of
+from .formats import MISSING, counted, number, percent, short, value_of
 from .record import Report, ValueWithInterval
 from .surprises import Cell, Surprise
 
@@ -16,6 +16,8 @@ __all__ = ["Words", "clearly_below", "informative", "told", "words_of"]
 WIDER = math.sqrt(2.0)
 # By so many standard errors the probabilities of noise beat the shares of the classes once in twenty times.
 ERRORS = 1.645
+# Costs of so many classes are told.
+MOST_COSTS = 6
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,15 @@ class Words:
         The statistic behind the verdict.
     spread : str
         The picture in words.
+    costs : str
+        The costs of the classes that predictions depend on; empty if all are equal.
     """
 
     against_base: str
     verdict: str
     evidence: str
     spread: str
+    costs: str
 
 
 def words_of(report: Report) -> Words:
@@ -53,7 +58,7 @@ def words_of(report: Report) -> Words:
     Words
         The sentences.
     """
-    return Words(_against_base(report), _verdict(report), _evidence(report), _spread(report))
+    return Words(_against_base(report), _verdict(report), _evidence(report), _spread(report), _costs(report))
 
 
 def told(cell: Cell, surprise: Surprise) -> str:
@@ -112,13 +117,21 @@ def _says_more(report: Report) -> bool:
 
 def _against_base(report: Report) -> str:
     error, base = report.performance.error, report.base_error
-    most = max(report.model.classes, key=lambda one: one.n).label
-    always = f"Always answering “{short(most)}” would be wrong on {percent(base)}"
+    always = f"Always answering “{short(report.base_label)}” would be wrong on {percent(base)}"
     if clearly_below(error, base):
         return f"{always}."
     if error.value < base - 1e-12:
         return f"{always}, which the model does not clearly beat."
     return f"{always}: the model is no better than that."
+
+
+def _costs(report: Report) -> str:
+    given = report.model.costs
+    if not given:
+        return ""
+    some = ", ".join(f"{short(name)} {number(cost)}" for name, cost in list(given.items())[:MOST_COSTS])
+    more = "" if len(given) <= MOST_COSTS else ", ..."
+    return f"The class of largest cost times probability is predicted, with the costs {some}{more}."
 
 
 def _verdict(report: Report) -> str:
@@ -146,7 +159,7 @@ def _verdict(report: Report) -> str:
 def _evidence(report: Report) -> str:
     trust = report.trust
     bins = "the only bin" if trust.n_bins == 1 else f"all {trust.n_bins} bins together"
-    exact = "exact " if report.source.n_groups is None else ""
+    exact = "exact " if report.source.alike else ""
     of = f"of “{short(report.positive)}”" if len(report.model.classes) == 2 else "of being right"
     were = "1 row was" if trust.n == 1 else f"{trust.n:,} rows were"
     case = (

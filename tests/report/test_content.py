@@ -23,6 +23,15 @@ def test_surprising_rows(report):
         assert 0.0 <= low < high <= 1.0
 
 
+def test_rows_of_different_weights_are_right_or_wrong_as_a_whole(report):
+    weights = np.tile([0.2, 0.2, 1.8, 1.8], 10)
+    rows = report(("a", "b"), more={"weights": weights}).performance.error
+    cases = report(("a", "b"), more={"weights": 5 * weights, "counted": True}).performance.error
+    groups = report(("a", "b"), more={"weights": weights, "groups": np.arange(40)}).performance.error
+    assert rows == groups
+    assert rows.high - rows.low > 1.5 * (cases.high - cases.low)
+
+
 def test_averages_have_no_interval(report):
     result = report(THREE)
     row = result.performance

@@ -44,6 +44,18 @@ def test_two_classes_as_the_estimator_has_them(table, capsys):
     assert not PARTIAL.exists()
 
 
+def test_values_are_those_of_the_class_whose_probability_is_told(table):
+    table()
+    assert run() == 0
+    second = written()
+    assert run("--positive", "a", "--output", "a.csv") == 0
+    for one, other in zip(written("a.csv"), second, strict=True):
+        for name in ("decision_value", "left_out_value"):
+            assert float(one[name]) == -float(other[name])
+        assert float(one["probability_a"]) == pytest.approx(1.0 - float(other["probability_b"]))
+        assert one["predicted"] == other["predicted"]
+
+
 def test_several_classes_have_columns_of_their_own(table):
     table(n_classes=3, names=["x, y", 'say "z"', "ü"])
     assert run("--output", "out.csv", "--C", "2", "--kernel", "linear", "--n-jobs", "2") == 0

@@ -180,7 +180,7 @@ def test_warnings_of_the_fit_are_notes_once():
 def test_weights_are_as_many_rows():
     random = np.random.default_rng(5)
     weights = random.choice([1.0, 4.0], size=48)
-    data = table(weights=weights)
+    data = table(weights=weights, counted=True)
     rows = np.repeat(np.arange(48), weights.astype(int))
     copies = replace(data, weights=None, frame=data.frame.iloc[rows], labels=data.labels[rows])
     for settings in (Settings(quick=True), Settings(quick=True, impute=True)):
@@ -192,6 +192,18 @@ def test_weights_are_as_many_rows():
         fit_table(data, Settings(aims=Aims(max_risk=0.2)))
     equal = replace(data, weights=np.full(48, 2.0))
     assert fit_table(equal, Settings(quick=True, aims=Aims(max_risk=0.2))).n_machines == 1
+
+
+def test_a_row_of_any_weight_is_left_out_whole():
+    weights = np.where(np.arange(48) % 5 == 0, 4.0, 0.25)
+    data = table(weights=weights)
+    fitted = fit_table(data, Settings(quick=True))
+    direct = BayesSVC(leave_out_size=None).fit(
+        fitted.features, data.labels, sample_weight=weights, groups=np.arange(48)
+    )
+    np.testing.assert_array_equal(fitted.left_out_proba, direct.left_out_proba_)
+    copied = fit_table(replace(data, counted=True), Settings(quick=True))
+    assert np.abs(copied.left_out_proba - fitted.left_out_proba).max() > 0.1
 
 
 def test_columns_of_text_alone_have_no_means():

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from _data import noisy
-from bayes_svm import BayesSVC, xi_alpha
+from bayes_svm import BayesSVC, leave_one_out, xi_alpha
 from bayes_svm.metrics.confusion import Confusion
 from bayes_svm.report.formats import interval, percent
 from bayes_svm.report.performance import left_out_performance, papers, performance
@@ -79,9 +80,32 @@ def test_estimates_of_single_rows_have_no_intervals_where_rows_belong_together()
     X, y = noisy(60)
     groups = np.arange(60) // 5
     model, notes = BayesSVC().fit(X, y, groups=groups), []
-    rows = papers(model, X, y, 1, None, notes, grouped=True)
+    rows = papers(model, X, y, 1, None, notes, units=groups, grouped=True)
     assert all(np.isnan(row.error.low) for row in rows)
     again = np.repeat(np.arange(60), 5)
     alike = BayesSVC(gamma=20.0).fit(X[again], y[again], groups=again)
     papers(alike, X[again], y[again], 1, None, notes, grouped=True)
     assert "with whole groups left out" in notes[0]
+
+
+@pytest.mark.filterwarnings("ignore:The decision values do not separate")
+def test_a_heavy_row_is_left_out_whole_by_the_exact_estimate():
+    X, y = noisy(60)
+    weight, alone, notes = np.where(np.arange(60) % 6 == 0, 4.0, 0.4), np.arange(60), []
+    model = BayesSVC(gamma=5.0).fit(X, y, sample_weight=weight, groups=alone)
+    found = {row.name: row for row in papers(model, X, y, 1, weight, notes, units=alone)}
+    rows = leave_one_out(model, X, y, sample_weight=weight, groups=alone)
+    assert found["exact leave-one-out"].error.value == pytest.approx(
+        np.average(rows.predicted != rows.y, weights=weight)
+    )
+    assert np.isnan(found["exact leave-one-out"].error.low)
+    assert notes[0].startswith("Of rows of at least twice the mean weight, here 10, the xi-alpha and span")
+
+
+def test_averages_over_classes_do_not_depend_on_the_class_named():
+    X, y = load_iris(return_X_y=True)
+    model = BayesSVC().fit(X, y)
+    first, none = (papers(model, X, y, positive, None, []) for positive in (0, None))
+    for one, other in zip(first, none, strict=True):
+        assert one.recall.value == other.recall.value
+        assert one.precision.value == other.precision.value

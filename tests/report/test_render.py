@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from _data import THREE
+from bayes_svm.report.aims import Decision
 from bayes_svm.report.record import MachineRecord
 from bayes_svm.report.render import MAX_PANELS, THRESHOLDS, to_html, to_json
 from bayes_svm.report.tables.table import Column
@@ -161,6 +162,29 @@ def test_many_classes_are_drawn_by_the_worst(report):
     assert "Tables are shown for the 12 of 15 classes with the lowest F1" in text
     assert "Shown are the 12 of 15 classes with the most errors" in text
     assert len(json.loads(to_json(result))["thresholds"]) == 15
+
+
+@pytest.mark.parametrize(
+    ("aim", "costs", "threshold", "start"),
+    [
+        ("precision of at least 90 %", None, 0.614, 62),
+        ("recall of at least 90 %", None, 0.618, 61),
+        ("recall of at least 90 %", None, 0.29, 29),
+        ("least cost, ...", (1.0, 40.0), 0.5, 50),
+    ],
+)
+def test_the_slider_stands_on_the_side_that_keeps_what_was_asked(report, aim, costs, threshold, start):
+    made = replace(report(("a", "b")), decision=Decision(aim, None, threshold), costs=costs)
+    assert f'value="{start}"' in to_html(made)
+
+
+def test_of_two_whole_per_cents_the_slider_takes_the_cheaper(report):
+    made = report(("a", "b"))
+    curve = made.thresholds[0]
+    cost = [a + 40 * (curve.n - f) for a, f in zip(curve.false_alarms, curve.found, strict=True)]
+    at = next(k for k in range(100) if cost[k] < cost[k + 1])
+    made = replace(made, decision=Decision("least cost", None, (at + 0.9) / 100), costs=(1.0, 40.0))
+    assert f'value="{at}"' in to_html(made)
 
 
 def test_without_scripts_there_is_a_table_of_a_dozen_thresholds(report):

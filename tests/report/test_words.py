@@ -27,6 +27,22 @@ def test_the_error_stands_beside_that_of_the_most_frequent_class(report, error, 
     assert words_of(made).against_base.endswith(ending)
 
 
+def test_the_most_frequent_class_is_that_of_the_weights(report):
+    made = report(("few", "many"), n=40, more={"weights": np.tile([3.0, 0.5], 20)})
+    always = f"Always answering “few” would be wrong on {100 * 0.5 / 3.5:.1f}\u00a0%"
+    assert words_of(made).against_base.startswith(always)
+
+
+def test_costs_that_decide_are_told_wherever_an_error_is(report):
+    plain, made = report(("a", "b")), report(("a", "b"), class_weight={"a": 1.0, "b": 5.0})
+    told = "The class of largest cost times probability is predicted, with the costs a 1, b 5."
+    assert (words_of(plain).costs, plain.model.costs) == ("", {})
+    assert words_of(made).costs == told
+    assert made.model.costs == {"a": 1.0, "b": 5.0}
+    assert told in to_text(made)
+    assert to_html(made).count(told) == 2
+
+
 def test_the_verdict_follows_from_the_statistic(report):
     made = report()
 

@@ -39,7 +39,8 @@ def add_table(parser: argparse.ArgumentParser, *, required: bool) -> None:
         group.add_argument(name, metavar="COL[,COL...]", action="append", default=[], help=text)
     group.add_argument("--id", metavar="COL", help="the column that names the rows")
     group.add_argument("--groups", metavar="COL", help="rows of one group, such as a patient, leave together")
-    group.add_argument("--weights", metavar="COL", help="how often each row counts")
+    group.add_argument("--weights", metavar="COL", help="how much each row counts; the unit does not matter")
+    group.add_argument("--counts", metavar="COL", help="how many equal cases each row stands for")
     group.add_argument("--positive", metavar="CLASS", help="the class that recall and precision are about")
     group.add_argument(
         "--impute",

@@ -18,8 +18,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.description = (
         "Say what the prediction of one row rests on: its probability with the interval, how far it is from "
-        "the training data, the training rows that speak most for and against the predicted class, and what "
-        "leaving out each of them would change. Of a mixture, the machine of largest weight is explained."
+        "the training data, the training rows that speak most for and against the class that the machine "
+        "says, and what leaving out each of them would change. Of a mixture, the machine of largest weight "
+        "is explained."
     )
     add_new_rows(parser)
     parser.add_argument(

@@ -120,6 +120,12 @@ def _run(arguments: argparse.Namespace) -> int:
             f"missing values filled in as in training: {where} {some} ({len(filled)} of {n})",
             *notes,
         ]
+    if model.threshold is not None:
+        notes = [
+            f"the answer is {model.positive} from a probability of {model.threshold:.3g} on, as the fit was "
+            "asked",
+            *notes,
+        ]
     caution = [model.about["caution"]] if model.about.get("caution") else []
     notes = [*caution, about, interval, *notes, *([f"Written: {output}"] if output else [])]
     say(printable("".join(f"note: {one_line(note)}\n" for note in notes)), aside=True)

@@ -39,6 +39,7 @@ TOPICS = {
     "names rows": ("names the rows (--id)", ""),
     "groups rows": ("groups the rows (--groups)", ""),
     "weighs rows": ("weighs the rows (--weights)", ""),
+    "counts rows": ("counts the rows (--counts)", ""),
     # Values.
     "marker": ("{example} read as missing", "{keep} takes it as a value"),
     "comma": ("decimal commas, as in {example}, read as points", "--decimal . says otherwise"),

@@ -12,9 +12,11 @@ from .findings import Finding
 from .telling import exceptions_of, few, few_enough
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bayes_svm.utils.types import Indices
 
-__all__ = ["leak_of", "units_in", "worth_knowing"]
+__all__ = ["copied_rows", "leak_of", "units_in", "worth_knowing"]
 
 # Words that name an identifier as the first or last word of a name, and those that may do so alone.
 ID_WORDS = frozenset({"id", "ids", "identifier", "uuid", "guid", "mrn", "barcode", "accession", "rowid"})
@@ -39,6 +41,10 @@ MEASURED = 5
 CURRENCIES, PADDED_NUMBER = frozenset("$€£¥₹%°"), re.compile(r"-?0\d")
 # A column that lacks some values is a copy of the target if so many of each class are there.
 COPIED = 5
+# Where a column has so many values, and as a share of the rows, rows are hardly equal by chance. Equal
+# ones are worth a word from this share on.
+VALUES, SHARE_OF_VALUES, COPIES = 20, 0.1, 0.01
+UNNAMED = "\0"  # no column of a file has this name
 # A column in file order would be so by chance less often than this.
 BY_CHANCE = 1e-6
 
@@ -267,3 +273,28 @@ def _in_file_order(values: np.ndarray, y: Indices, text: bool) -> bool:
 
 def _log_factorials(numbers: np.ndarray) -> float:
     return sum(lgamma(number + 1) for number in numbers)
+
+
+def copied_rows(frame: pd.DataFrame, labels: np.ndarray) -> list[str]:
+    """A note if many rows equal another one: each would vouch for its copies.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame of shape (n, p)
+        The features.
+    labels : ndarray of shape (n,)
+        Class of each row.
+
+    Returns
+    -------
+    list of str
+        The note, if there is one.
+    """
+    n = len(labels)
+    copies = int(frame.assign(**{UNNAMED: labels}).duplicated().sum())
+    if copies < max(2, COPIES * n) or frame.nunique().max() < max(VALUES, SHARE_OF_VALUES * n):
+        return []
+    return [
+        f"{copies} of {n} rows equal an earlier one in the class and all columns learned from. If they are "
+        "copies, the error is too hopeful: remove them, or give copies one name in a column for --groups."
+    ]

@@ -170,9 +170,10 @@ def read_new_rows(
     wanted_id, about_id = _id_of(frame, wanted_id, options, source.name)
     lacking = [name for name in names if name not in frame.columns]
     if lacking:
-        raise InputError(
-            f"{source.name!r} lacks columns that the model needs: {listed(lacking)}; add them, or check --sep"
-        )
+        by_case = {name.casefold(): name for name in frame.columns}
+        alike = [by_case[name.casefold()] for name in lacking if name.casefold() in by_case]
+        how = f"write {listed(alike)} as in training" if alike else "add them, or check --sep"
+        raise InputError(f"{source.name!r} lacks columns that the model needs: {listed(lacking)}; {how}")
     known = {*names, *ignored, wanted_id}
     extra = [name for name in frame.columns if name not in known]
     if extra:

@@ -26,6 +26,8 @@ class Options:
         Column with the groups of the rows.
     weights : str or None
         Column with the weights of the rows.
+    counts : str or None
+        Column with the number of equal cases that each row stands for.
     positive : str or None
         Class that recall, precision and thresholds are about.
     sep : str or None
@@ -46,6 +48,7 @@ class Options:
     id: str | None = None
     groups: str | None = None
     weights: str | None = None
+    counts: str | None = None
     positive: str | None = None
     sep: str | None = None
     decimal: str | None = None

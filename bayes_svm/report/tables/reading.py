@@ -13,7 +13,7 @@ from bayes_svm.report.optional import needs
 
 from .findings import Finding, change_of, done_of, notes_of, weight_of
 from .labels import labels_of, positive_of
-from .leaks import leak_of, worth_knowing
+from .leaks import copied_rows, leak_of, worth_knowing
 from .names import counted, listed, resolved, short, unknown_column
 from .numerals import only_in_thousands, possible_decimals
 from .options import Options
@@ -99,6 +99,8 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
         notes.append(f"Rows of weight 0 left out: {int((weights == 0).sum())}.")
         frame, labels, weights = frame[weights > 0], labels[weights > 0], weights[weights > 0]
         labels_of(frame[target], kept=target in roles.kept, missing=options.missing)
+    if weights is not None and options.counts is None:
+        weights = _of_mean_one(weights, notes)
     read, found = _features(frame, labels, roles, decimal, options)
     columns = _columns(frame, read, found, roles, options)
     features = {one.name: read[one.name].values for one in columns if one.kind != "left out"}
@@ -107,10 +109,13 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
     every = [*findings, *(one for name in frame.columns for one in found.get(name, []))]
     notes = [*notes_of(sorted(every, key=weight_of)), *notes]
     notes += _check(features, found, target, options.impute)
+    learned = _frame(features)
+    if options.groups is None and options.counts is None:
+        notes += copied_rows(learned, labels)
     return Table(
         name=source.name,
         target=target,
-        frame=_frame(features),
+        frame=learned,
         labels=labels,
         notes=tuple(notes),
         rows=numbers,
@@ -119,6 +124,7 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
         decimal=decimal,
         groups=_groups(frame, options),
         weights=weights,
+        counted=options.counts is not None,
         positive=positive_of(options.positive, labels, target),
         fingerprint=source.fingerprint,
         columns=tuple(columns),
@@ -205,6 +211,7 @@ def _roles(frame: pd.DataFrame, target: str, options: Options, name: str) -> _Ro
         (options.id, "--id", "names rows"),
         (options.groups, "--groups", "groups rows"),
         (options.weights, "--weights", "weighs rows"),
+        (options.counts, "--counts", "counts rows"),
     ):
         if one is None:
             continue
@@ -224,6 +231,9 @@ def _roles(frame: pd.DataFrame, target: str, options: Options, name: str) -> _Ro
     if both:
         raise InputError(f"--drop and --keep both name {short(both[0])}; name it in one of them")
     dropped = dict.fromkeys(drop, "dropped")
+    unread = [one for one in keep if only and one not in {*only, target}]
+    if unread:
+        raise InputError(f"--keep names {short(unread[0])}, which --only leaves out; name it there too")
     if only:
         spoken_of = {target, *only, *dropped}
         dropped.update({one: "not chosen" for one in columns if one not in spoken_of})
@@ -333,16 +343,34 @@ def _n_missing(values: np.ndarray) -> int:
 
 
 def _weights(frame: pd.DataFrame, options: Options, decimal: str | None) -> np.ndarray | None:
-    if options.weights is None:
+    column = options.counts if options.weights is None else options.weights
+    if column is None:
         return None
-    read = read_values(frame[options.weights], decimal=decimal, kept=True, missing=options.missing)
+    if options.counts is not None and options.weights is not None:
+        raise InputError("--weights and --counts both say how much rows count; give one of them")
+    read = read_values(frame[column], decimal=decimal, kept=True, missing=options.missing)
     wrong = read.kind != "number" or not np.all(np.isfinite(read.values) & (read.values >= 0))
-    if wrong or not read.values.any():
+    if options.counts is not None and not wrong and not np.all(read.values == np.rint(read.values)):
         raise InputError(
-            f"the weights in {short(options.weights)} are not all numbers of at least 0, or all are 0; "
-            "correct them"
+            f"the counts in {short(column)} are not all whole numbers; give weights with --weights"
+        )
+    if wrong or not read.values.any():
+        what = "weights" if options.counts is None else "counts"
+        raise InputError(
+            f"the {what} in {short(column)} are not all numbers of at least 0, or all are 0; correct them"
         )
     return read.values
+
+
+def _of_mean_one(weights: np.ndarray, notes: list[str]) -> np.ndarray:
+    """The weights as multiples of their mean: the unit of a weight says nothing about the number of rows."""
+    if np.all(weights == np.rint(weights)) and weights.max() > 1:
+        notes.append(
+            "The weights say how much a row counts, and a row is left out whole. If they say how many equal "
+            "cases a row stands for, use --counts."
+        )
+    weights = weights / weights.max()  # the sum of the largest numbers would overflow
+    return np.asarray(weights / weights.mean())
 
 
 def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:

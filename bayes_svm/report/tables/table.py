@@ -71,7 +71,9 @@ class Table:
     groups : ndarray of shape (n,) or None
         Group of each row, such as its patient; groups are left out whole.
     weights : ndarray of shape (n,) or None
-        How often each row counts.
+        How much each row counts, 1 in the mean; or, with ``counted``, how many equal cases it stands for.
+    counted : bool
+        Whether the weights are counts. One case of a row is then left out, and the others stay.
     positive : object
         The label that recall, precision and thresholds are about, if the user named one; otherwise None.
     fingerprint : str
@@ -91,6 +93,17 @@ class Table:
     decimal: str | None = None
     groups: np.ndarray | None = None
     weights: np.ndarray | None = None
+    counted: bool = False
     positive: Any = None
     fingerprint: str = ""
     columns: tuple[Column, ...] = ()
+
+    @property
+    def units(self) -> np.ndarray | None:
+        """What is left out whole, and right or wrong as a whole: groups, or rows whose weights are no counts.
+
+        None if every row, or every case that it stands for, is one by itself.
+        """
+        if self.groups is not None or self.weights is None or self.counted:
+            return self.groups
+        return np.arange(len(self.labels))

@@ -46,6 +46,15 @@ def test_a_threshold_may_choose_another_class(model, capsys, here):
     assert re.search(r"note: bayes-svm predict says ill: it says ill from 0\.\d+ on; approximate", out)
 
 
+def test_a_mixture_may_say_another_class_than_the_machine_explained(model, monkeypatch, capsys):
+    model()
+    assert "bayes-svm predict says" not in explained(capsys, 1).out
+    monkeypatch.setattr("bayes_svm.report.predicting._predicted", lambda *_: [1])
+    out, _ = explained(capsys, 1)
+    assert out.splitlines()[1].startswith("Explanation: fit with")
+    assert "note: bayes-svm predict says ill; approximate" in out
+
+
 def test_what_is_strange_is_said(model, capsys):
     model()
     assert "note: unknown value 'green' in column colour." in explained(capsys, 4).err

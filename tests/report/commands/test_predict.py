@@ -114,7 +114,10 @@ def test_a_threshold_is_part_of_the_model(model, capsys):
     model("--cost", "fp=1,fn=30")
     saved, _ = load_model("m.skops")
     assert saved.threshold < 0.3
-    rows, _ = predicted(capsys)
+    rows, err = predicted(capsys)
+    assert (
+        f"note: the answer is ill from a probability of {saved.threshold:.3g} on, as the fit was asked" in err
+    )
     for row in rows:
         if row["predicted"]:
             assert (row["predicted"] == "ill") == (float(row["probability_ill"]) >= saved.threshold)

@@ -33,6 +33,8 @@ def test_columns_are_found_by_name(write):
 
 
 def test_columns_that_are_not_there_are_named(write):
+    with pytest.raises(InputError, match="needs: 'size'; write 'Size' as in training"):
+        read(write, "Size,seen,colour\n1,2020-01-01,red\n")
     with pytest.raises(InputError, match="lacks columns that the model needs: 'size', 'seen'; add them"):
         read(write, "colour\nred\n")
     with pytest.raises(InputError, match="has no column 'who'; choose --id"):

@@ -105,7 +105,8 @@ def test_roles_of_columns(write):
     # Identifiers are as they are written, and the row of weight 0 is not there.
     assert table.identifiers.tolist() == ["00" + str(k) for k in range(16) if k != 3]
     assert table.groups[:3].tolist() == ["w0", "w1", "w2"]
-    assert set(table.weights) == {1.0, 2.0}
+    # The unit of the weights does not matter.
+    np.testing.assert_allclose(np.unique(table.weights), np.array([1.0, 2.0]) * 15 / 22)
     assert table.positive == "a"
     assert "Rows of weight 0 left out: 1." in table.notes
     assert {one.name: one.done for one in table.columns} == {
@@ -115,6 +116,34 @@ def test_roles_of_columns(write):
         "size": "",
         "extra": "left out by --drop",
     }
+
+
+@pytest.mark.parametrize("options", [Options(weights="w"), Options(counts="w")])
+def test_rows_that_weigh_differently_leave_whole_and_cases_do_not(write, options):
+    text = "x,w,y\n" + "".join(f"{k * k % 11},{300 + k},{'ab'[k // 2 % 2]}\n" for k in range(16))
+    table = read_table(write(text), "y", options)
+    told = any(
+        "If they say how many equal cases a row stands for, use --counts" in one for one in table.notes
+    )
+    if options.counts:
+        assert (table.counted, table.units, told) == (True, None, False)
+        np.testing.assert_array_equal(table.weights, np.arange(300, 316))
+    else:
+        assert (table.counted, told) == (False, True)
+        np.testing.assert_array_equal(table.units, np.arange(16))
+        np.testing.assert_allclose(table.weights, np.arange(300, 316) / np.arange(300, 316).mean())
+
+
+def test_copies_of_rows_are_told(write):
+    rows = [f"{k * 0.37 % 1:.3f},{k % 2},{'ab'[k // 3 % 2]}\n" for k in range(40)]
+    once, twice = ("x,z,y\n" + "".join(rows * times) for times in (1, 2))
+    told = "40 of 80 rows equal an earlier one in the class and all columns learned from"
+    assert not any("equal an earlier" in one for one in read_table(write(once), "y").notes)
+    assert any(one.startswith(told) for one in read_table(write(twice), "y").notes)
+    # Of rows with few different values most are equal to another, and groups are said to be the same case.
+    few = read_table(write(twice), "y", Options(only=("z",)))
+    grouped = read_table(write(twice), "y", Options(groups="z"))
+    assert not any("equal an earlier" in one for one in (*few.notes, *grouped.notes))
 
 
 def test_only_some_columns(write):
@@ -138,12 +167,18 @@ def test_only_some_columns(write):
         ({"id": "y"}, "--id 'y' is the target itself"),
         ({"groups": "g"}, "has no column 'g'; choose --groups"),
         ({"weights": "v"}, "the weights in 'v' are not all numbers of at least 0"),
+        ({"counts": "v"}, "the counts in 'v' are not all numbers of at least 0"),
+        ({"counts": "half"}, "the counts in 'half' are not all whole numbers; give weights with --weights"),
+        ({"weights": "half", "counts": "x"}, "--weights and --counts both say how much rows count"),
+        ({"only": ("x",), "keep": ("v",)}, "--keep names 'v', which --only leaves out; name it there too"),
         ({"groups": "empty"}, "the group 'empty' is missing in 8 of 8 rows"),
-        ({"drop": ("x", "v", "empty")}, "no column besides the target 'y' is left to learn from"),
+        ({"drop": ("x", "v", "empty", "half")}, "no column besides the target 'y' is left to learn from"),
     ],
 )
 def test_roles_that_cannot_be(write, options, message):
-    text = "x,v,empty,y\n" + "".join(f"{k * k % 7},{k - 4},,{'ab'[k % 2]}\n" for k in range(8))
+    text = "x,v,empty,half,y\n" + "".join(
+        f"{k * k % 7},{k - 4},,{1 + k % 3}.5,{'ab'[k % 2]}\n" for k in range(8)
+    )
     with pytest.raises(InputError, match=message):
         read_table(write(text), "y", Options(**options))
 
