@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.optional import needs
 from bayes_svm.report.text import one_line
 
 from .layout import Layout, layout_of
-from .names import listed
+from .names import listed, short
 from .numerals import PLAIN
 from .options import Options
 from .source import CELL, Source, memory_limit
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Parsed", "parsed"]
 
 PARQUET, ZIPPED, OLD_EXCEL = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# A whole number with leading zeros, perhaps: the cells are looked at where there is one.
+PADDED = re.compile(r"(?<![\w.,])0\d+(?![\w.])")
 
 
 @dataclass(frozen=True)
@@ -132,10 +135,35 @@ def _csv(
         if isinstance(err, InputError):
             raise
         raise InputError(f"{name!r} is not a readable CSV file: {_advice(str(err))}") from None
+    notes += _padded(frame, text, header, as_text, how)
     changed = [cell for cell in written if cell.strip() and cell != one_line(cell)]
     if changed:
         notes.append(f"Blanks in names of columns removed, or made single: {listed(changed)}.")
     return frame, notes
+
+
+def _padded(
+    frame: pd.DataFrame, text: str, header: list[str], as_text: Collection[str], how: dict[str, Any]
+) -> list[str]:
+    """A note on columns of numbers that are written with leading zeros, as codes are."""
+    import pandas as pd
+
+    numbers = [one for one in header if one not in as_text and pd.api.types.is_numeric_dtype(frame[one])]
+    if not numbers or PADDED.search(text) is None:
+        return []
+    texts = pd.read_csv(
+        io.StringIO(text), header=0, names=header, usecols=numbers, index_col=False, dtype=str, **how
+    )
+    found = {}
+    for name in numbers:
+        padded = texts[name].str.strip().str.fullmatch(r"0\d+")
+        if padded.any():
+            found[name] = texts[name][padded].iloc[0].strip()
+    return [
+        f"{short(name)} is read as numbers, and {short(code)} as {int(code)}: write a letter before each "
+        "value in the file if they are codes."
+        for name, code in found.items()
+    ]
 
 
 def _unique(written: list[str], name: str) -> list[str]:
