@@ -29,7 +29,7 @@ __all__ = ["Parsed", "parsed"]
 
 PARQUET, ZIPPED, OLD_EXCEL = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # A whole number with leading zeros, perhaps: the cells are looked at where there is one.
-PADDED = re.compile(r"(?<![\w.,])0\d+(?![\w.])")
+PADDED = re.compile(r"(?<![\w.])0\d+(?![\w.])")
 
 
 @dataclass(frozen=True)

@@ -276,8 +276,8 @@ def test_columns_that_parquet_keeps_as_an_index_are_columns(tmp_path):
 
 
 def test_numbers_with_leading_zeros_are_told(write):
-    text = "plz,size,when,y\n" + "".join(
-        f"0{k % 9}067,{k * k % 7},01.0{1 + k % 2}.2020,{'pq'[k // 2 % 2]}\n" for k in range(12)
+    text = "size,plz,when,y\n" + "".join(
+        f"{k * k % 7},0{k % 9}067,01.0{1 + k % 2}.2020,{'pq'[k // 2 % 2]}\n" for k in range(12)
     )
     told = (
         "'plz' is read as numbers, and '00067' as 67: write a letter before each value in the file if they "
@@ -287,5 +287,5 @@ def test_numbers_with_leading_zeros_are_told(write):
     assert [one for one in table.notes if "is read as numbers" in one] == [told]
     assert table.frame["plz"].tolist()[:2] == [67.0, 1067.0]
     # A name, a group and a class are taken as they are written.
-    text = text.replace("plz,", "id,")
+    text = text.replace(",plz,", ",id,")
     assert not [one for one in read_table(write(text), "y", Options(id="id")).notes if "as numbers" in one]
