@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from bayes_svm.decision import Threshold, choose_threshold
 from bayes_svm.plots.display import Display
+from bayes_svm.selection.search import BayesSVCSearch
 from bayes_svm.utils.metaestimators import before_last
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
@@ -204,12 +205,14 @@ def _unseen_values(estimator: Any, X: Any) -> tuple[Array, Any]:
     """
     values = np.asarray(estimator.decision_function(X))
     chosen = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    whole = getattr(chosen, "best_estimator_", chosen)
+    # A stack of one model may be without the best one.
+    of_ours = isinstance(chosen, BayesSVCSearch)
+    whole = chosen.estimators_[0] if of_ours else getattr(chosen, "best_estimator_", chosen)
     last = whole[-1] if isinstance(whole, Pipeline) else whole
     if not hasattr(last, "left_out_"):
         return values, None
     # The values of a mixture are log-odds of its probabilities; those of a member tell which rows these are.
-    mixed = len(getattr(chosen, "estimators_", ())) > 1
+    mixed = of_ours and len(chosen.estimators_) > 1
     at = np.asarray(whole.decision_function(before_last(estimator, X))) if mixed else values
     own, near = last.left_out_.train_decision_values, 1e-6 * np.abs(at).max(initial=0.0)
     if np.shape(own) == at.shape and np.allclose(own, at, rtol=0, atol=near):

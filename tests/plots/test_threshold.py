@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 from _figures import X, Y, pytestmark  # noqa: F401
@@ -93,6 +94,22 @@ def test_rows_that_a_mixture_was_trained_on_give_left_out_values(inside):
     assert shown.f1 == chosen.f1
     with pytest.warns(UserWarning, match="X seems to hold rows"):
         ThresholdDisplay.from_estimator(model, X[::-1], Y[::-1], "f1")
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_stack_of_one_model_that_is_not_the_best_gives_its_left_out_values(inside):
+    Z, labels = make_classification(400, 5, flip_y=0.1, random_state=32)
+    kernels = [{"kernel": ["linear"]}, {"kernel": ["rbf"], "gamma": [1.0]}, {"kernel": ["poly"]}]
+    model = BayesSVC()
+    if inside:
+        model = make_pipeline(FunctionTransformer(), model)
+        kernels = [{f"bayessvc__{name}": values for name, values in one.items()} for one in kernels]
+    search = BayesSVCSearch(model, kernels, criterion="class_similarity", combine="stack").fit(Z, labels)
+    assert "linear" in search.best_params_.values()
+    (kept,) = search.estimators_
+    values = (kept[-1] if inside else kept).left_out_decision_values_
+    shown = ThresholdDisplay.from_estimator(search, Z, labels, "f1").threshold
+    assert shown.threshold == choose_threshold(labels, values, "f1").threshold
 
 
 def test_weights_count_whatever_the_fit_had():
