@@ -152,7 +152,9 @@ def hold_out(task: Task) -> Found:
 
 def k_fold(task: Task) -> Found:
     """Error over the test parts of a splitter."""
-    splits = list(check_cv(task.cv, task.y, classifier=True).split(task.X, task.y))
+    rows = np.arange(len(task.y))
+    given = check_cv(task.cv, task.y, classifier=True).split(task.X, task.y)
+    splits = [(rows[train], rows[test]) for train, test in given]  # masks as row numbers
     return _over_splits(task, splits, f"{len(splits)} splits")
 
 

@@ -24,6 +24,15 @@ def test_splits_are_scikit_learns():
     assert scored["training"].interval is None
 
 
+def test_masks_are_the_splits_of_their_rows():
+    splits = list(KFold(5).split(X))
+    masks = [tuple(np.isin(np.arange(len(Y)), part) for part in split) for split in splits]
+    by_rows, by_masks = (
+        compare_estimators(SVC(), X, Y, methods=["k_fold"], cv=cv)["k_fold"] for cv in (splits, masks)
+    )
+    assert (by_masks.value, by_masks.n, by_masks.interval) == (by_rows.value, 80, by_rows.interval)
+
+
 def test_repeated_splits_do_not_make_the_interval_narrower():
     once = compare_estimators(Nearest(), X, Y, methods=["k_fold"], cv=KFold(5))["k_fold"]
     often = compare_estimators(Nearest(), X, Y, methods=["k_fold"], cv=RepeatedKFold(random_state=0))[
