@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_consistent_length, column_or_1d
 
+from bayes_svm.utils.checks import require_alike
 from bayes_svm.utils.types import Array, Mask
 
 __all__ = ["accepted_and_right", "default_reject_label", "labels_with_rejection"]
@@ -69,7 +71,7 @@ def _integer(label: int, classes: NDArray[Any]) -> bool:
 
 
 def accepted_and_right(
-    predicted: NDArray[Any], y: NDArray[Any], label: Any, weight: Array
+    predicted: NDArray[Any], y: ArrayLike, classes: NDArray[Any], label: Any, weight: Array
 ) -> tuple[float, float]:
     """Weighted shares of all points that are accepted, and that are accepted and answered rightly.
 
@@ -79,11 +81,21 @@ def accepted_and_right(
         Predicted labels.
     y : array of shape (n_samples,)
         True labels.
+    classes : array of shape (n_classes,)
+        The classes, of whose type the true labels are.
     label : label or None
         The reject label; None if no point is rejected.
     weight : array of shape (n_samples,)
         Weights of the points.
+
+    Raises
+    ------
+    ValueError
+        If y has another length, or its labels are missing or not of the type of the classes.
     """
+    y = column_or_1d(y)
+    check_consistent_length(predicted, y)
+    require_alike(y, classes, "y and the classes")
     accepted = np.ones(len(predicted), dtype=bool) if label is None else predicted != label
     right = accepted & (predicted == y)
     return float(weight @ accepted / weight.sum()), float(weight @ right / weight.sum())

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayes_svm.decision.answers import answers
 from bayes_svm.decision.labels import accepted_and_right, labels_with_rejection
 from bayes_svm.decision.review import review_frame
-from bayes_svm.utils.checks import checked_weights
+from bayes_svm.utils.checks import checked_weights, require_known
 from bayes_svm.utils.scikit_learn import safe_indexing
 from bayes_svm.utils.types import Array, Mask
 
@@ -118,10 +118,16 @@ class RejectingPredictions(ClassifierMixin):
         -------
         float
             The share, from 0 to 1.
+
+        Raises
+        ------
+        ValueError
+            If y does not have one label for each row of X, or its labels are not of the type of the classes.
+            They may be none of the classes.
         """
         predicted = self.predict(X)
         weight = checked_weights(sample_weight, predicted[:, None])
-        return accepted_and_right(predicted, column_or_1d(y), self.reject_label_, weight)[1]
+        return accepted_and_right(predicted, y, self.classes_, self.reject_label_, weight)[1]
 
     def confusion_matrix(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         """Counts of true and predicted classes, with the rejected points in a column of their own.
@@ -147,11 +153,7 @@ class RejectingPredictions(ClassifierMixin):
             If y holds a label that is none of the classes.
         """
         check_is_fitted(self)
-        unknown = set(column_or_1d(y).tolist()) - set(self.classes_.tolist())
-        if unknown:
-            raise ValueError(
-                f"y holds {sorted(unknown, key=str)[0]!r}, which is none of {self.classes_.tolist()}."
-            )
+        require_known(column_or_1d(y), self.classes_)
         predicted, labels = self.predict(X), self.classes_.tolist()
         if self.reject_label_ is None:
             table = confusion_matrix(y, predicted, labels=labels, sample_weight=sample_weight)

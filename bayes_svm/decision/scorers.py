@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from numpy.typing import ArrayLike
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision.answers import answers, reject_option_of
@@ -152,7 +151,7 @@ def _accepted_and_right(
     check_is_fitted(option)
     if not hasattr(option, "reject_label_"):
         raise TypeError(f"This scorer is for a RejectOptionClassifier, not for {type(option).__name__}.")
-    return accepted_and_right(estimator.predict(X), column_or_1d(y), option.reject_label_, weight)
+    return accepted_and_right(estimator.predict(X), y, option.classes_, option.reject_label_, weight)
 
 
 def _curve(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> RiskCoverageCurve:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import unique_labels
 
 from bayes_svm.metrics.distinct import distinct
-from bayes_svm.utils.checks import checked_weights
+from bayes_svm.utils.checks import checked_weights, require_alike
 from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array
 
@@ -103,10 +102,7 @@ def risk_coverage_curve(
     check_consistent_length(y_true, y_pred, sure)
     if len(sure) == 0:
         raise ValueError("y_true holds 0 samples: a curve needs at least one.")
-    try:
-        unique_labels(y_true, y_pred)  # strings equal no numbers: every row would be an error
-    except TypeError:
-        raise ValueError("y_true and y_pred mix labels that cannot be compared, such as 'a' and 1.") from None
+    require_alike(y_true, y_pred, "y_true and y_pred")
     if not np.isfinite(sure).all():
         raise ValueError("confidence contains values that are not finite.")
     weight = checked_weights(sample_weight, sure[:, None])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.scikit_learn import check_sample_weight
@@ -25,7 +25,9 @@ __all__ = [
     "checked_weights",
     "class_weights",
     "encode_classes",
+    "require_alike",
     "require_comparable",
+    "require_known",
     "row_bounds",
     "summed_entries",
     "with_narrow_indices",
@@ -111,6 +113,38 @@ def require_comparable(labels: NDArray[Any], name: str) -> None:
         raise ValueError(
             f"{name} mixes labels of type {', '.join(sorted(kinds))}: give all as strings, or all as numbers."
         ) from None
+
+
+def require_alike(labels: NDArray[Any], others: NDArray[Any], names: str) -> None:
+    """Refuse labels that are not those of classes, or that equal none of the others because of their type.
+
+    Parameters
+    ----------
+    labels, others : array
+        The labels, and those that they are compared with.
+    names : str
+        What the two are, for messages.
+
+    Raises
+    ------
+    ValueError
+        If labels are missing or not those of classes, or if strings and numbers are mixed.
+    """
+    try:
+        with np.errstate(invalid="ignore"):  # a NaN, which is refused, has no integer
+            unique_labels(labels, others)
+    except ValueError as error:
+        raise ValueError(f"{names}: {error}") from None
+    except TypeError:
+        raise ValueError(f"{names} mix labels that cannot be compared, such as 'a' and 1.") from None
+
+
+def require_known(y: NDArray[Any], classes: NDArray[Any]) -> None:
+    """Raise ValueError if y holds a label that is none of the classes."""
+    unknown = set(y.tolist()) - set(classes.tolist())
+    if unknown:
+        first = sorted(unknown, key=str)[0]
+        raise ValueError(f"y holds {first!r}, which is none of the classes {classes.tolist()}.")
 
 
 def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
