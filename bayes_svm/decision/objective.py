@@ -65,8 +65,8 @@ class Objective:
             raise ValueError(f"objective={self.name!r} is not one of {OBJECTIVES}.")
         if not LEAST_BETA <= self.beta <= 1 / LEAST_BETA:
             raise ValueError(f"beta={self.beta!r} must be between {LEAST_BETA:g} and {1 / LEAST_BETA:g}.")
-        if self.name == "f1" and self.beta != 1:
-            raise ValueError(f"beta={self.beta!r} belongs to objective='f_beta', not to 'f1'.")
+        if self.name != "f_beta" and self.beta != 1:
+            raise ValueError(f"beta={self.beta!r} belongs to objective='f_beta', not to {self.name!r}.")
         bounded = self.name in ("precision", "recall")
         if bounded and (self.at_least is None or not 0 < self.at_least <= 1):
             raise ValueError(

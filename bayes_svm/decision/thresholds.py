@@ -84,7 +84,7 @@ def choose_threshold(
         * "break_even": as many positive decisions as there are positives, as nearly as ties allow: precision
           and recall are then equal.
     beta : float, default=1.0
-        Weight of recall against precision in F_beta.
+        Weight of recall against precision, for "f_beta".
     at_least : float in (0, 1], optional
         Precision or recall to reach.
     confidence : float in [0.5, 1), optional

@@ -233,7 +233,8 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
             If the estimator is neither a BayesSVC nor a Pipeline that ends in one.
         ValueError
             Unless exactly one of ``param_grid`` and ``param_space`` is given, with at least one setting
-            or with valid bounds.
+            or with valid bounds. If ``prefilter`` or ``combine="stack"``, which need a grid, comes with
+            ``param_space``.
 
         Warns
         -----
@@ -250,6 +251,10 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
         if self.param_space is not None and self.combine == "stack":
             raise ValueError(
                 "combine='stack' mixes the models of a grid: give param_grid, or combine='best'."
+            )
+        if self.param_space is not None and self.prefilter is not None:
+            raise ValueError(
+                f"prefilter={self.prefilter!r} drops kernels of a grid: give param_grid, or prefilter=None."
             )
         data = Data(X, y, sample_weight, groups)
         check_requests(last_step(self.estimator), data)

@@ -132,6 +132,11 @@ def test_a_search_is_an_estimator_among_others():
             ValueError,
             "combine='stack' mixes the models of a grid",
         ),
+        (
+            {"estimator": BayesSVC(), "param_space": {"C": (0.1, 1)}, "prefilter": 0.5},
+            ValueError,
+            "prefilter=0.5 drops kernels of a grid",
+        ),
         ({"estimator": BayesSVC(), "param_grid": {"D": [1]}}, ValueError, "Invalid parameter 'D'"),
         (
             {"estimator": BayesSVC(), "param_grid": GRID, "criterion": "f1"},
