@@ -29,7 +29,8 @@ def find_label_issues(
     .. math:: p_j(x) \ge t_j, \qquad t_j = \operatorname{mean} \{ p_j(x_i) : y_i = j \}
 
     A row is an issue if the most probable of its plausible classes is not its label, and neither is the most
-    probable of all classes. The conventions are those of ``cleanlab.filter.find_label_issues``.
+    probable of all classes. The conventions are those of ``cleanlab.filter.find_label_issues`` with
+    ``filter_by="confident_learning"``.
 
     Parameters
     ----------

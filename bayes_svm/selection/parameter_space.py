@@ -46,9 +46,10 @@ class Space:
             raise ValueError("param_space is empty: name at least one parameter.")
         own, prefix = estimator.get_params(), prefix_of(estimator)
         self.names, self.prefix, self.kernel = list(bounds), prefix, own.get(f"{prefix}kernel")
-        self.sizes, start, limits = [], [], []
+        self.limits: dict[str, tuple[float, float]] = {}
+        self.sizes, start, logs = [], [], []
         for name, pair in bounds.items():
-            low, high = _checked_bounds(name, pair)
+            self.limits[name] = low, high = _checked_bounds(name, pair)
             if name == f"{prefix}kernel":
                 values = self._checked_theta(low, high)
             elif name == f"{prefix}degree":
@@ -59,8 +60,8 @@ class Space:
                 values = np.array([value if inside else np.sqrt(low * high)], dtype=float)
             self.sizes.append(len(values))
             start.append(np.log(values))
-            limits += [(np.log(low), np.log(high))] * len(values)
-        self.start, self.bounds = np.concatenate(start), limits
+            logs += [(np.log(low), np.log(high))] * len(values)
+        self.start, self.bounds = np.concatenate(start), logs
 
     def _checked_theta(self, low: float, high: float) -> Array:
         theta = getattr(self.kernel, "theta", np.empty(0))
@@ -89,8 +90,11 @@ class Space:
         """The estimator's parameters at a point of the space."""
         found: Parameters = {}
         for name, part in zip(self.names, np.split(point, np.cumsum(self.sizes)[:-1]), strict=True):
-            is_kernel = name == f"{self.prefix}kernel"
-            found[name] = self.kernel.clone_with_theta(part) if is_kernel else float(np.exp(part[0]))
+            if name == f"{self.prefix}kernel":
+                found[name] = self.kernel.clone_with_theta(part)
+            else:
+                # The exponential of a bound's logarithm may be beyond the bound.
+                found[name] = float(np.clip(np.exp(part[0]), *self.limits[name]))
         return found
 
     def gradient(self, gradient: Mapping[str, Any]) -> Array:

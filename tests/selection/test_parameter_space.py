@@ -2,6 +2,15 @@ import numpy as np
 from sklearn.gaussian_process.kernels import RBF
 
 from bayes_svm import BayesSVC, BayesSVCSearch
+from bayes_svm.selection.parameter_space import Space
+
+
+def test_parameters_are_within_the_bounds():
+    limits = {"C": (0.1, 10.0), "gamma": (0.003, 0.7)}
+    space = Space(BayesSVC(), limits)
+    for corner in zip(*space.bounds, strict=True):
+        found = space.parameters(np.array(corner))
+        assert all(low <= found[name] <= high for name, (low, high) in limits.items())
 
 
 def test_length_scales_of_features_that_say_nothing_grow():
