@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision import RiskCoverageCurve, risk_coverage_curve
-from bayes_svm.decision.answers import answers
+from bayes_svm.decision.answers import answers, reject_option_of
 from bayes_svm.plots.display import Display
 
 __all__ = ["RiskCoverageDisplay"]
@@ -61,8 +61,8 @@ class RiskCoverageDisplay(Display):
         Parameters
         ----------
         estimator : classifier
-            Fitted, with ``predict_proba``. For a :class:`~bayes_svm.RejectOptionClassifier` its
-            threshold is marked.
+            Fitted, with ``predict_proba``. The threshold of a :class:`~bayes_svm.RejectOptionClassifier` is
+            marked; it may be inside a pipeline or a search.
         X : array or sparse matrix of shape (n_samples, n_features)
             Points that the classifier was not trained on.
         y : array of shape (n_samples,)
@@ -92,14 +92,15 @@ class RiskCoverageDisplay(Display):
                 f"{type(estimator).__name__} has no predict_proba: give its answers and their confidence to "
                 "from_predictions."
             )
-        predicted, confidence = answers(estimator, X)
+        option, reached = reject_option_of(estimator, X)
+        predicted, confidence = answers(option, reached)
         return cls.from_predictions(
             y,
             predicted,
             confidence,
             sample_weight=sample_weight,
             name=type(estimator).__name__ if name is None else name,
-            chosen=getattr(estimator, "threshold_", None),
+            chosen=getattr(option, "threshold_", None),
             ax=ax,
             **kwargs,
         )

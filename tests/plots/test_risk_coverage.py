@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from _figures import X, Y, plt, pytestmark  # noqa: F401
@@ -24,6 +27,14 @@ def test_risk_coverage():
     again = RiskCoverageDisplay.from_predictions(Y, proba.argmax(axis=1), proba.max(axis=1), ax=ax, color="r")
     assert again.ax_ is ax
     assert again.line_.get_color() == "r"
+
+
+def test_the_threshold_of_a_reject_option_inside_a_pipeline_or_a_search_is_marked():
+    inside = make_pipeline(StandardScaler(), RejectOptionClassifier(LogisticRegression(), threshold=0.8))
+    search = GridSearchCV(inside, {"rejectoptionclassifier__threshold": [0.8]})
+    for model in (inside, search):
+        display = RiskCoverageDisplay.from_estimator(model.fit(X, Y), X, Y)
+        assert display.ax_.get_legend().get_texts()[1].get_text() == "threshold 0.800"
 
 
 def test_a_classifier_without_probabilities_is_refused():
