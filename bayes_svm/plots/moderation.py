@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from bayes_svm.utils.checks import require_known
 from bayes_svm.utils.scikit_learn import check_matplotlib_support, get_adapter_from_container
 from bayes_svm.utils.types import Array
 
@@ -112,8 +113,8 @@ class ModerationDisplay:
         Raises
         ------
         ValueError
-            If the estimator has no posterior variance, if there are not two classes and two features, or
-            if ``grid_resolution`` is below 2.
+            If the estimator has no posterior variance, if there are not two classes and two features, if y
+            holds a label that is none of the classes, or if ``grid_resolution`` is below 2.
         """
         check_is_fitted(estimator)
         points = check_array(X, input_name="X")
@@ -128,6 +129,7 @@ class ModerationDisplay:
         labels = None if y is None else np.asarray(column_or_1d(y))
         if labels is not None:
             check_consistent_length(points, labels)
+            require_known(labels, estimator.classes_)
         return cls(
             xx0,
             xx1,

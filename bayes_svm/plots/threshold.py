@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from bayes_svm.decision import Threshold, choose_threshold
 from bayes_svm.plots.display import Display
 from bayes_svm.selection.search import BayesSVCSearch
+from bayes_svm.utils.checks import require_known
 from bayes_svm.utils.metaestimators import before_last
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
@@ -75,7 +76,8 @@ class ThresholdDisplay(Display):
         ax : matplotlib axes, optional
             Where to draw; by default on the axes of a new figure.
         **options
-            Further options of :func:`~bayes_svm.choose_threshold`.
+            Further options of :func:`~bayes_svm.choose_threshold`. By default the weights of the fit are
+            scaled to mean 1, so that their size adds no evidence; ``sample_weight`` counts as given.
 
         Returns
         -------
@@ -85,8 +87,8 @@ class ThresholdDisplay(Display):
         Raises
         ------
         ValueError
-            If there are more than two classes, the estimator has no ``decision_function``, or y or the
-            sample weights do not have one entry for each row of X.
+            If there are more than two classes, the estimator has no ``decision_function``, y or the sample
+            weights do not have one entry for each row of X, or y holds a label that is none of the classes.
 
         Warns
         -----
@@ -113,6 +115,8 @@ class ThresholdDisplay(Display):
         if last is not None:
             weight = _counted(last, known, weight)
         options["sample_weight"] = weight
+        # As in a fit, the labels of rows of weight 0 may be any.
+        require_known(labels[known if weight is None else known[weight > 0]], estimator.classes_)
         return cls.from_predictions(
             labels[known], values[known], objective, pos_label=pos_label, ax=ax, **options
         )
@@ -167,7 +171,7 @@ class ThresholdDisplay(Display):
         ax, curve = self._axes_for(ax), self.threshold.curve
         measures = {"precision": curve.precision, "recall": curve.recall, "F1": curve.f_beta()}
         self.lines_ = [
-            ax.plot(curve.thresholds, values[:-1], label=name, **kwargs)[0]
+            ax.plot(curve.thresholds, values[:-1], **{"label": name, **kwargs})[0]
             for name, values in measures.items()
         ]
         chosen, error = self.threshold.threshold, self.threshold.standard_error

@@ -115,7 +115,7 @@ def require_comparable(labels: NDArray[Any], name: str) -> None:
         ) from None
 
 
-def require_alike(labels: NDArray[Any], others: NDArray[Any], names: str) -> None:
+def require_alike(labels: ArrayLike, others: ArrayLike, names: str) -> None:
     """Refuse labels that are not those of classes, or that equal none of the others because of their type.
 
     Parameters

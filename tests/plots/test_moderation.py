@@ -57,6 +57,14 @@ def test_what_moderation_does_not_draw(model, data, labels, message):
         ModerationDisplay.from_estimator(model.fit(data, labels), data, labels)
 
 
+def test_labels_of_another_kind_are_refused_and_those_of_one_class_are_drawn():
+    model = BayesSVC().fit(PLANE, SIDE)
+    with pytest.raises(ValueError, match=r"y holds 'no', which is none of the classes \[-1"):
+        ModerationDisplay.from_estimator(model, PLANE, np.where(SIDE > 0, "yes", "no"))
+    one = SIDE > 0
+    ModerationDisplay.from_estimator(model, PLANE[one], SIDE[one], grid_resolution=5)
+
+
 @pytest.mark.parametrize("grid_resolution", [1, 0, -3])
 def test_a_grid_without_a_surface_is_refused(grid_resolution):
     with pytest.raises(ValueError, match=rf"grid_resolution={grid_resolution} must be at least 2"):

@@ -51,6 +51,25 @@ def test_what_cannot_be_drawn_is_refused():
     three = np.arange(len(X)) % 3
     with pytest.raises(ValueError, match="two classes"):
         ThresholdDisplay.from_estimator(SVC().fit(X, three), X, three)
+    named = np.array(["benign", "malignant"])[Y]
+    for machine in (BayesSVC, SVC):
+        model = machine().fit(X, named)
+        with pytest.raises(ValueError, match=r"y holds 0, which is none of the classes \['benign', 'mal"):
+            ThresholdDisplay.from_estimator(model, X, Y)
+
+
+def test_a_row_without_weight_may_have_any_label():
+    weight, labels = np.ones(len(Y)), Y.copy()
+    weight[3], labels[3] = 0.0, 7
+    model = BayesSVC().fit(X, labels, sample_weight=weight)
+    for options in ({}, {"sample_weight": weight}):
+        shown = ThresholdDisplay.from_estimator(model, X, labels, "f1", **options).threshold
+        assert shown.confusion_matrix.sum() == pytest.approx(len(Y) - 1)
+
+
+def test_options_of_the_lines_come_before_their_names():
+    threshold = choose_threshold(Y, X[:, 0])
+    assert ThresholdDisplay(threshold).plot(label="x").lines_[2].get_label() == "x"
 
 
 @pytest.mark.parametrize("machine", [BayesSVC, SVC])
