@@ -195,6 +195,19 @@ def test_a_joint_link_is_made_anew_for_each_fold(n):
     np.testing.assert_allclose(search.left_out_proba_, told, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("options", "seed"), [({}, 9), ({"combine": "stack"}, 9), ({"criterion": "evidence"}, 48)]
+)
+def test_no_probability_told_of_weighted_rows_is_above_one(options, seed):
+    random = np.random.default_rng(seed)
+    X = random.standard_cauchy(size=(60, 1))
+    y = (X[:, 0] + 0.3 * random.normal(size=60) > 0).astype(int)
+    search = BayesSVCSearch(BayesSVC(kernel="linear"), {"C": [0.001, 0.1, 10.0]}, **options)
+    search.fit(X, y, sample_weight=random.integers(1, 1000, 60))
+    assert search.left_out_proba_.max() <= 1.0
+    np.testing.assert_allclose(search.left_out_proba_.sum(axis=1), 1.0, rtol=1e-15)
+
+
 def test_scores_that_are_equal_but_for_rounding_are_equal():
     assert first_best(np.array([-2.0, -1.0, -1.0 + 1e-15, -np.inf])) == 1
     assert first_best(np.array([-1.0, -1.0 + 1e-6])) == 1
