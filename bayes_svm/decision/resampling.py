@@ -33,6 +33,7 @@ class Rechosen:
 
 def rechosen(
     y: Indices,
+    values: Array,
     weight: Array,
     n_bootstrap: int,
     random: np.random.RandomState,
@@ -43,12 +44,15 @@ def rechosen(
 ) -> Rechosen:
     """Choose on resamples, and count the decisions on the rows out of each resample.
 
-    Resamples are drawn within the classes. A row is in one with a probability of about 0.63.
+    Resamples are drawn within the classes, and do not depend on the order of the rows. A row is in one with
+    a probability of about 0.63.
 
     Parameters
     ----------
     y : array of int of shape (n_samples,)
         Class numbers.
+    values : array of shape (n_samples,) or (n_samples, n_columns)
+        Decision values.
     weight : array of shape (n_samples,)
         Weights of the rows, above 0.
     n_bootstrap : int
@@ -69,7 +73,8 @@ def rechosen(
     """
     n_classes, found = len(table), []
     unseen = np.zeros_like(table)
-    members = [np.flatnonzero(y == k) for k in range(n_classes)]
+    order = np.lexsort((weight, *np.atleast_2d(values.T)))
+    members = [order[y[order] == k] for k in range(n_classes)]
     for _ in range(n_bootstrap):
         drawn = np.zeros(len(y))
         for rows in members:

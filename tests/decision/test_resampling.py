@@ -1,6 +1,7 @@
 """Measures to expect of a choice, by making it again."""
 
 import numpy as np
+import pytest
 
 from _data import problem
 from bayes_svm import choose_threshold
@@ -20,7 +21,14 @@ def test_each_choice_is_measured_on_the_rows_that_were_not_drawn():
         return len(seen) if len(seen) != 2 else None
 
     found = rechosen(
-        y, weight, 3, np.random.RandomState(0), choose=choose, decide=lambda one: y * (one == 1), table=table
+        y,
+        np.arange(40.0),
+        weight,
+        3,
+        np.random.RandomState(0),
+        choose=choose,
+        decide=lambda one: y * (one == 1),
+        table=table,
     )
     # The first choice decides all rows right, the second finds nothing, and the third decides none positive.
     out = [np.where(resample == 0, weight, 0) for resample in seen]
@@ -71,6 +79,22 @@ def test_what_is_told_of_f1_is_less_than_in_sample_and_near_the_truth():
         true.append(2 * np.sum(called & (fresh_y == 1)) / (called.sum() + fresh_y.sum()))
     assert np.mean(in_sample) - np.mean(true) > 0.015
     assert abs(np.mean(told) - np.mean(true)) < 0.015
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("options", [{}, {"objective": "cost"}])
+def test_what_is_told_does_not_depend_on_the_order_of_the_rows(n_classes, options):
+    y = random.integers(n_classes, size=60)
+    values = (random.normal(size=(60, n_classes)) + np.eye(n_classes)[y]).round(1)
+    if n_classes == 2:
+        values = values[:, 1]
+    elif options:
+        options = {**options, "costs": 1.0 - np.eye(3)}
+    weight, rows = random.integers(1, 4, 60), random.permutation(60)
+    one = choose_threshold(y, values, sample_weight=weight, **options)
+    other = choose_threshold(y[rows], values[rows], sample_weight=weight[rows], **options)
+    np.testing.assert_allclose(other.standard_error, one.standard_error)
+    assert other.f1 == pytest.approx(one.f1)
 
 
 def test_the_same_data_tell_the_same():
