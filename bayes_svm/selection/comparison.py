@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.multiclass import check_classification_targets
@@ -183,7 +184,7 @@ def compare_estimators(
     Raises
     ------
     TypeError
-        If the estimator is not a scikit-learn estimator, or ``n_jobs`` is not a whole number.
+        If the estimator is not a classifier of scikit-learn's kind, or ``n_jobs`` is not a whole number.
     ValueError
         If an option is not one of those named, or a method fails on the data. The message names it.
 
@@ -236,6 +237,10 @@ def compare_estimators(
     methods = list(methods)
     _check_options(methods, scoring, interval, confidence, test_size, n_bootstrap)
     check_instance(estimator)
+    if not is_classifier(estimator):
+        raise TypeError(
+            f"{type(estimator).__name__} is not a classifier: compare_estimators judges classifiers."
+        )
     check_jobs(n_jobs)
     labels = checked_labels(y)
     X, _ = indexable(X, labels)
@@ -317,8 +322,8 @@ def _check_options(
         raise ValueError(f"confidence={confidence!r} is not in (0, 1).")
     if not 0 < test_size < 1:
         raise ValueError(f"test_size={test_size!r} is not in (0, 1).")
-    if n_bootstrap < 1:
-        raise ValueError(f"n_bootstrap={n_bootstrap!r} must be at least 1.")
+    if not isinstance(n_bootstrap, Integral) or n_bootstrap < 1:
+        raise ValueError(f"n_bootstrap={n_bootstrap!r} must be a whole number of at least 1.")
 
 
 def _check_folds(methods: Sequence[str], cv: Any, labels: NDArray[Any]) -> None:

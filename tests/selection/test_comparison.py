@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 from statsmodels.stats.proportion import proportion_confint
 
 from _compared import Nearest, X, Y
@@ -85,12 +85,26 @@ def test_bounds_are_of_errors_and_are_printed():
         ({"confidence": 1.0}, "confidence=1.0"),
         ({"test_size": 0.0}, "test_size=0.0"),
         ({"n_bootstrap": 0}, "n_bootstrap=0"),
+        ({"n_bootstrap": 2.5}, "n_bootstrap=2.5 must be a whole number"),
+        ({"n_bootstrap": "5"}, "n_bootstrap='5' must be a whole number"),
         ({"methods": ["leave_one_out"], "scoring": "roc_auc"}, "A single row has no score"),
     ],
 )
 def test_what_cannot_be_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         compare_estimators(LogisticRegression(), X, Y, **options)
+
+
+def test_a_score_of_probabilities_that_an_svc_does_not_leave_out_is_refused():
+    y = np.arange(80) % 3
+    message = r"methods: 'leave_one_out' failed. .*roc_auc_score.* Probabilities need a BayesSVC"
+    with pytest.raises(ValueError, match=message):
+        compare_estimators(SVC(), X, y, methods=["leave_one_out"], scoring="roc_auc_ovr")
+
+
+def test_a_regressor_is_refused():
+    with pytest.raises(TypeError, match="SVR is not a classifier"):
+        compare_estimators(SVR(), X, Y)
 
 
 def test_methods_may_be_of_any_kind():
