@@ -76,11 +76,6 @@ def test_an_unknown_metric_is_refused(binary):
         binary[2].score("aux")
 
 
-def test_a_metric_of_probabilities_needs_some(binary):
-    with pytest.raises(ValueError, match=r"'neg_log_loss' asks for more .* Probabilities need a BayesSVC"):
-        binary[2].score("neg_log_loss")
-
-
 def test_the_result_cannot_be_changed(binary):
     with pytest.raises(AttributeError):
         binary[2].seconds = 0.0
