@@ -209,8 +209,7 @@ class LeaveOneOut:
         Raises
         ------
         ValueError
-            If only signs were computed, or the metric asks for what was not: for the probabilities of an SVC,
-            for instance.
+            If only signs were computed.
         """
         chosen = self.rows
         if np.isnan(self.decision_values[chosen]).any():
@@ -219,14 +218,7 @@ class LeaveOneOut:
         stand_in = _LeftOutClassifier(self).fit(None)
         weight = self.weight[chosen]
         weights = {} if np.all(weight == weight[0]) else {"sample_weight": weight}
-        try:
-            return float(scorer(stand_in, chosen[:, None], self.classes[self.y[chosen]], **weights))
-        except AttributeError as error:
-            known = "predictions and decision values" + ("" if self.proba is None else ", and probabilities")
-            raise ValueError(
-                f"{metric!r} asks for more than the left-out {known}: choose another metric. Probabilities "
-                "need a BayesSVC."
-            ) from error
+        return float(scorer(stand_in, chosen[:, None], self.classes[self.y[chosen]], **weights))
 
 
 class _LeftOutClassifier(ClassifierMixin, BaseEstimator):

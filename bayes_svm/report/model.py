@@ -206,7 +206,8 @@ def fit_table(table: Table, settings: Settings) -> FittedTable:
             estimator.class_weight_ = np.ones(len(estimator.classes_))
             wrong = estimator.classes_[estimator.left_out_proba_.argmax(axis=1)] != table.labels
             estimator.left_out_error_ = float(np.average(wrong, weights=table.weights))
-    proba = np.asarray(estimator.left_out_proba_)
+    # With weights they are means, whose rounding may leave one above 1.
+    proba = np.minimum(estimator.left_out_proba_, 1.0)
     values, predicted = _left_out(estimator, proba)
     return FittedTable(
         table=table,

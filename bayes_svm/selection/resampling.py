@@ -173,7 +173,13 @@ def left_out(task: Task) -> Found:
         return _over_splits(task, splits, "re-trained without each row")
     how, n = "exact, from one solution", len(task.y)
     if task.scorer is not None:
-        return Found(float(found.score(task.scorer)), n, how, 1)
+        try:
+            return Found(float(found.score(task.scorer)), n, how, 1)
+        except AttributeError as error:
+            raise ValueError(
+                f"{task.scorer!r} asks for what an SVC does not leave out: choose another scoring. "
+                "Probabilities need a BayesSVC."
+            ) from error
     if isinstance(task.estimator, BayesSVC) or len(found.classes) > 2:
         return Found(found.error, n, how, 1)
     changed = float(np.mean((found.train_decision_values > 0) != found.predicted))
