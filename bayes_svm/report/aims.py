@@ -152,8 +152,8 @@ def check_weights(aims: Aims, weight: np.ndarray | None) -> None:
     """
     if aims.max_risk is not None and weight is not None and np.ptp(weight) > 0:
         raise InputError(
-            "--max-risk promises a share of the rows, and --weights says that they do not count alike: use "
-            "one of the two, or repeat the rows"
+            "--max-risk promises a share of the rows, and --weights or --counts says that they do not count "
+            "alike: use one of the two, or repeat the rows"
         )
 
 

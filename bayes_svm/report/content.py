@@ -20,7 +20,7 @@ from .aims import check_aims, decision_for, rejection_for
 from .errors import InputError
 from .importance import MOST_ROWS, Importance, Shuffled, importance_of
 from .members import members_of, mixture_of, model_record
-from .model import FittedTable, deciding_as
+from .model import FittedTable, deciding_as, leaving_of
 from .neighbours import neighbours_of
 from .performance import left_out_performance, papers, performance
 from .record import Made, Report, Source
@@ -71,7 +71,7 @@ def make_report(fitted: FittedTable) -> Report:
                 positive,
                 fitted.weights,
                 notes,
-                units=table.units,
+                alone=np.arange(len(y)) if table.weighted else None,
                 grouped=table.groups is not None,
             )
         with step("shuffling columns"):
@@ -169,7 +169,7 @@ def _importance(fitted: FittedTable) -> Importance:
         return Importance(
             reason=f"With more than {MOST_ROWS:,} rows this takes too long, and was not done for these {n:,}."
         )
-    given = {"sample_weight": fitted.weights, "groups": table.units}
+    given = {"sample_weight": fitted.weights, "groups": leaving_of(table)}
     shuffled = Shuffled(members_of(fitted), fitted.features, table.labels, given, mixture_of(fitted))
     return importance_of(table.frame, fitted.transformer, shuffled, n)
 

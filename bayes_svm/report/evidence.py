@@ -36,7 +36,8 @@ def share_interval(
     The sums :math:`a_g` and :math:`b_g` of both in group g follow the beta-binomial distribution: rows of a
     group are right or wrong together with the correlation :math:`\rho`. For every :math:`\rho` that the data
     leave possible, p has a posterior with Jeffreys' prior; the interval holds the intervals of all of them.
-    For independent rows it is the interval asked for.
+    For independent rows it is the interval asked for: of groups of one row that of as many rows as have the
+    variance of the weighted share, :math:`(\sum b)^2 / \sum b^2` (Kish).
 
     Parameters
     ----------
@@ -59,6 +60,9 @@ def share_interval(
     share = float(part.sum() / whole.sum())
     if groups is None:
         low, high = map(float, proportion_interval(part.sum(), whole.sum(), alpha, interval))
+    elif len(np.unique(groups)) == len(groups):
+        n = float(whole.sum() ** 2 / (whole**2).sum())
+        low, high = map(float, proportion_interval(share * n, n, alpha, interval))
     else:
         number = np.unique(groups, return_inverse=True)[1]
         own, others = (np.bincount(number, weights=one).astype(float) for one in (part, whole - part))

@@ -14,7 +14,7 @@ from bayes_svm.classifiers.resumable import fit_resumably
 
 from .csv_text import csv_text
 from .errors import InputError
-from .model import features_of, one_machine, weights_of
+from .model import features_of, leaving_of, one_machine, weights_of
 from .partial import Partial, keeps_values
 from .record import Settings
 from .refusals import as_notes, memory_advice, refusals
@@ -101,7 +101,7 @@ def write_loo(
             return Partial(partial_of(output), fingerprint, shape)
 
         clf = one_machine(settings, table).set_params(n_jobs=n_jobs)
-        fit_resumably(clf, features, table.labels, open_store, weights_of(table, notes), table.units)
+        fit_resumably(clf, features, table.labels, open_store, weights_of(table, notes), leaving_of(table))
         text = _csv(clf, table)
     with keeps_values(output):
         complete_of(output).write_text(text, encoding="utf-8", newline="")

@@ -36,6 +36,7 @@ __all__ = [
     "features_of",
     "fit_table",
     "heaviest_of",
+    "leaving_of",
     "one_machine",
     "weights_of",
 ]
@@ -49,6 +50,9 @@ RARE = 0.2
 PLAIN_COSTS, BALANCED_COSTS = COSTS[1:], COSTS[:2]
 # From this share of independent rows on, all of them count.
 ALL_COUNT = 0.99
+# Rows are dealt to strata one by one while their number times that of the strata is at most this; else there
+# are at most so many parts.
+MOST_DEALT, MOST_PARTS = 3_000_000, 1000
 
 
 @dataclass(frozen=True)
@@ -199,7 +203,7 @@ def fit_table(table: Table, settings: Settings) -> FittedTable:
         with step("fitting"), refusals():
             weights = weights_of(table, notes)
             estimator = _unfitted(features, table, settings, weights)
-            estimator.fit(features, table.labels, sample_weight=weights, groups=table.units)
+            estimator.fit(features, table.labels, sample_weight=weights, groups=leaving_of(table))
         seconds = time.perf_counter() - started
         if settings.class_weight is None and hasattr(estimator, "weights_"):
             # Costs that are only settings to choose from are not the user's.
@@ -223,6 +227,38 @@ def fit_table(table: Table, settings: Settings) -> FittedTable:
         notes=tuple(dict.fromkeys(notes)),
         weights=weights,
     )
+
+
+def leaving_of(table: Table) -> np.ndarray | None:
+    """What leaves whole in the fit: the units of the table; of many, parts that have each class.
+
+    To deal rows to strata one by one takes a time that grows with the square of their number.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        Number or name of what each row leaves with; None if each row leaves by itself.
+    """
+    if table.units is None or table.groups is not None:
+        return table.units
+    y = np.unique(table.labels, return_inverse=True)[1]
+    rarest = int(np.bincount(y).min())
+    if rarest * len(y) <= MOST_DEALT:
+        return table.units
+    import pandas as pd
+
+    # The same whatever the order of the rows.
+    shuffled = np.argsort(pd.util.hash_pandas_object(table.frame, index=False).to_numpy(), kind="stable")
+    part = np.empty(len(y), dtype=np.intp)
+    for k in range(int(y.max()) + 1):
+        own = shuffled[y[shuffled] == k]
+        part[own] = np.arange(len(own)) % min(rarest, MOST_PARTS)
+    return part
 
 
 def weights_of(table: Table, notes: list[str]) -> np.ndarray | None:
@@ -322,7 +358,7 @@ def _unfitted(features: Array, table: Table, settings: Settings, weights: np.nda
             {**grid, "class_weight": [weight]} | ({"C": list(costs)} if "C" in grid else {})
             for weight, costs in ((None, PLAIN_COSTS), ("balanced", BALANCED_COSTS))
         ]
-    tried = promising(machine, list(ParameterGrid(grids)), features, table.labels, weights, table.units)
+    tried = promising(machine, list(ParameterGrid(grids)), features, table.labels, weights, leaving_of(table))
     only = [{name: [value] for name, value in one.items()} for one in tried]
     return BayesSVCSearch(machine, only, combine="stack")
 

@@ -31,7 +31,7 @@ def papers(
     weight: np.ndarray | None,
     notes: list[str],
     *,
-    units: Any = None,
+    alone: Any = None,
     grouped: bool = False,
 ) -> tuple[Performance, ...]:
     """Estimates of the literature; they judge the signs of the decision values.
@@ -52,23 +52,22 @@ def papers(
         Weight of each row.
     notes : list of str
         Notes are appended.
-    units : ndarray of shape (n,) or None
-        What the model leaves out whole: groups, or rows of different weights; None for rows or cases.
+    alone : ndarray of shape (n,) or None
+        Number of each row, where a row of any weight is left out whole; None if one of its cases is.
     grouped : bool
-        Whether the units are groups of rows.
+        Whether the model leaves out whole groups.
 
     Returns
     -------
     tuple of Performance
         One for each estimate.
     """
-    alone, classes = None if grouped else units, clf.classes_
-    rows = leave_one_out(clf, features, labels, sample_weight=weight, groups=alone)
+    rows, classes = leave_one_out(clf, features, labels, sample_weight=weight, groups=alone), clf.classes_
     heavy = 0 if alone is None or weight is None else np.count_nonzero(weight >= 2)
     if heavy:
         notes.append(
             f"Of rows of at least twice the mean weight, here {heavy}, the xi-alpha and span estimates leave "
-            "out a part: they are too hopeful."
+            "out a part, not the whole."
         )
     values = np.asarray(rows.train_decision_values).reshape(len(labels), -1)
     positives = classes[1:] if len(classes) == 2 else classes
@@ -89,7 +88,11 @@ def papers(
     if positive == 0 and len(classes) == 2:
         found = {name: tuple(Confusion(c.tn, c.fn, c.fp, c.tp) for c in each) for name, each in found.items()}
     order = ("training", "xi-alpha", "span", "exact leave-one-out")
-    return tuple(performance(name, found[name], intervals=units is None) for name in order if name in found)
+    return tuple(
+        performance(name, found[name], intervals=alone is None and not grouped)
+        for name in order
+        if name in found
+    )
 
 
 def _disagreement(clf: Any, rows: Any, grouped: bool) -> list[str]:

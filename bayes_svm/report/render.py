@@ -200,8 +200,13 @@ def _whole_per_cent(report: Report, curve: ThresholdPoints) -> int:
     assert report.decision is not None  # a threshold was asked for
     per_cent = 100 * report.decision.threshold
     below, above = math.floor(per_cent + 1e-9), math.ceil(per_cent - 1e-9)
+
+    def precision(at: int) -> float:
+        return curve.found[at] / max(1, curve.found[at] + curve.false_alarms[at])
+
     if report.costs is None:
-        return above if report.decision.raises else below
+        # Precision mostly grows with the threshold, but not always.
+        return max((above, below), key=precision) if report.decision.raises else below
     of_false_alarm, of_missed = report.costs
     return min(
         (below, above),

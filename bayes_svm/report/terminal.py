@@ -108,7 +108,9 @@ def _text_aims(report: Report) -> list[str]:
         found = one.reason or (
             f"call it {_plain(report.positive)} from a probability of {percent(one.threshold)}; "
             f"precision {percent(one.precision)}, recall {percent(one.recall)}, {one.false_alarms} false and "
-            f"{one.missed} missed alarms" + ("" if math.isnan(one.cost) else f", cost {number(one.cost)}")
+            f"{one.missed} missed alarms"
+            + ("" if math.isnan(one.cost) else f", cost {number(one.cost)}")
+            + (" (shares and cost by weight)" if report.source.weighted else "")
         )
         lines.append(f"{one.aim}: {found}")
     if (other := report.rejection) is not None:

@@ -25,7 +25,7 @@ def first_best(scores: Array) -> int:
 def crossed_proba(trial: Trial) -> Array:
     """Left-out probabilities of the rows, each by the link that is fitted without the row's fold."""
     assert trial.left_out is not None
-    return _summing_to_one(trial.left_out.crossed_proba(last_step(trial.model)))
+    return _at_most_one(trial.left_out.crossed_proba(last_step(trial.model)))
 
 
 def told_of_choice(trials: list[Trial], y: Indices, weight: Array, best: Trial) -> tuple[Array, Array]:
@@ -60,7 +60,7 @@ def told_of_choice(trials: list[Trial], y: Indices, weight: Array, best: Trial) 
     for k, own in zip(first, shares.T, strict=True):
         told += own[:, None] * probas[k]
         wrong += own * (decided(probas[k], last_step(trials[k].model).class_weight_) != y)
-    return _summing_to_one(told), wrong
+    return _at_most_one(told), wrong
 
 
 def told_of_mixture(
@@ -101,9 +101,9 @@ def told_of_mixture(
             logs[k] = np.log(crossed_proba(trials[k]))
     for of_models, own in zip(without, shares.T, strict=True):
         told += own[:, None] * np.exp(pooled(logs, of_models, base))
-    return _summing_to_one(told), weights
+    return _at_most_one(told), weights
 
 
-def _summing_to_one(proba: Array) -> Array:
-    """Probabilities without the rounding of shares, which may make one more than 1; rows of NaN stay."""
-    return proba / proba.sum(axis=1, keepdims=True)
+def _at_most_one(proba: Array) -> Array:
+    """Probabilities without the rounding of shares, which may leave one above 1; NaN stays."""
+    return np.minimum(proba, 1.0)

@@ -203,3 +203,23 @@ def test_groups_of_one_row_change_nothing_whatever_the_weights():
     )
     assert independent_share(labels, np.arange(10)) == 1.0
     assert independent_share(labels, np.arange(10), weight) == 1.0
+
+
+@pytest.mark.parametrize(("heavy", "n"), [(3.0, 1000), (9.0, 500)])
+def test_intervals_of_weighted_shares_hold_the_share_where_errors_go_with_the_weight(heavy, n):
+    # Heavy rows, half of all, are wrong three times as often.
+    random, hits = np.random.default_rng(0), 0
+    for _ in range(200):
+        weight = np.where(random.random(n) < 0.5, heavy, 1.0)
+        wrong = random.random(n) < np.where(weight > 1.0, 0.3, 0.1)
+        low, high = share_interval(wrong * weight, weight, np.arange(n))
+        hits += low <= (0.1 + 0.3 * heavy) / (1.0 + heavy) <= high
+    assert hits >= 180
+
+
+def test_groups_of_one_row_are_rows():
+    part, whole = np.arange(30) % 3 == 0, np.ones(30)
+    for interval in ("wilson", "clopper-pearson"):
+        assert share_interval(part, whole, np.arange(30), 0.05, interval) == share_interval(
+            part, whole, None, 0.05, interval
+        )

@@ -8,7 +8,7 @@ import pytest
 from bayes_svm import BayesSVC, BayesSVCSearch
 from bayes_svm.report.aims import Aims
 from bayes_svm.report.errors import InputError
-from bayes_svm.report.model import deciding_as, fit_table, one_machine, weights_of
+from bayes_svm.report.model import deciding_as, fit_table, leaving_of, one_machine, weights_of
 from bayes_svm.report.record import Settings
 from bayes_svm.report.tables.table import Table
 
@@ -204,6 +204,24 @@ def test_a_row_of_any_weight_is_left_out_whole():
     np.testing.assert_array_equal(fitted.left_out_proba, direct.left_out_proba_)
     copied = fit_table(replace(data, counted=True), Settings(quick=True))
     assert np.abs(copied.left_out_proba - fitted.left_out_proba).max() > 0.1
+
+
+def test_many_rows_of_different_weights_leave_in_parts_that_have_every_class(monkeypatch):
+    weights = np.random.default_rng(1).uniform(0.2, 4.0, 48)
+    data = table(3, weights=weights)
+    np.testing.assert_array_equal(leaving_of(data), np.arange(48))
+    monkeypatch.setattr("bayes_svm.report.model.MOST_DEALT", 100)
+    part = leaving_of(data)
+    assert {tuple(np.sort(data.labels[part == k])) for k in range(16)} == {("low", "mid", "top")}
+    # Whatever the order of the rows.
+    order = np.random.default_rng(2).permutation(48)
+    moved = replace(data, frame=data.frame.iloc[order], labels=data.labels[order], weights=weights[order])
+    np.testing.assert_array_equal(leaving_of(moved), part[order])
+    one, other = (fit_table(given, Settings(quick=True)) for given in (data, moved))
+    np.testing.assert_allclose(one.left_out_proba[order], other.left_out_proba, atol=1e-6)
+    groups = np.arange(48) // 2
+    assert leaving_of(replace(data, groups=groups)) is groups
+    assert leaving_of(replace(data, counted=True)) is None
 
 
 def test_columns_of_text_alone_have_no_means():

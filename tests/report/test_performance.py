@@ -80,7 +80,7 @@ def test_estimates_of_single_rows_have_no_intervals_where_rows_belong_together()
     X, y = noisy(60)
     groups = np.arange(60) // 5
     model, notes = BayesSVC().fit(X, y, groups=groups), []
-    rows = papers(model, X, y, 1, None, notes, units=groups, grouped=True)
+    rows = papers(model, X, y, 1, None, notes, grouped=True)
     assert all(np.isnan(row.error.low) for row in rows)
     again = np.repeat(np.arange(60), 5)
     alike = BayesSVC(gamma=20.0).fit(X[again], y[again], groups=again)
@@ -93,7 +93,7 @@ def test_a_heavy_row_is_left_out_whole_by_the_exact_estimate():
     X, y = noisy(60)
     weight, alone, notes = np.where(np.arange(60) % 6 == 0, 4.0, 0.4), np.arange(60), []
     model = BayesSVC(gamma=5.0).fit(X, y, sample_weight=weight, groups=alone)
-    found = {row.name: row for row in papers(model, X, y, 1, weight, notes, units=alone)}
+    found = {row.name: row for row in papers(model, X, y, 1, weight, notes, alone=alone)}
     rows = leave_one_out(model, X, y, sample_weight=weight, groups=alone)
     assert found["exact leave-one-out"].error.value == pytest.approx(
         np.average(rows.predicted != rows.y, weights=weight)

@@ -49,6 +49,10 @@ TOPICS = {
         "write the value that you want in the file",
     ),
     "per cent": ("per cent signs left out", ""),
+    "padded": (
+        "read as numbers, without the leading zeros as in {example}",
+        "write a letter before each value in the file if they are codes",
+    ),
     "dates": ("dates such as {example} read as days since 1970-01-01", DROP),
     "spelling": (
         "{example} read as one value",

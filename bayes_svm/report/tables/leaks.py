@@ -41,10 +41,8 @@ MEASURED = 5
 CURRENCIES, PADDED_NUMBER = frozenset("$€£¥₹%°"), re.compile(r"-?0\d")
 # A column that lacks some values is a copy of the target if so many of each class are there.
 COPIED = 5
-# Where a column has so many values, and as a share of the rows, rows are hardly equal by chance. Equal
-# ones are worth a word from this share on.
-VALUES, SHARE_OF_VALUES, COPIES = 20, 0.1, 0.01
-UNNAMED = "\0"  # no column of a file has this name
+# So large a share of copies is worth a word, where there are so many more combinations of values than rows.
+COPIES, ROOM = 0.01, 10.0
 # A column in file order would be so by chance less often than this.
 BY_CHANCE = 1e-6
 
@@ -276,7 +274,9 @@ def _log_factorials(numbers: np.ndarray) -> float:
 
 
 def copied_rows(frame: pd.DataFrame, labels: np.ndarray) -> list[str]:
-    """A note if many rows equal another one: each would vouch for its copies.
+    """A note if rows equal others that seem to be copies of them, and would vouch for each other.
+
+    Rows of few different values are equal by chance, and then more of them differ in one column only.
 
     Parameters
     ----------
@@ -290,9 +290,19 @@ def copied_rows(frame: pd.DataFrame, labels: np.ndarray) -> list[str]:
     list of str
         The note, if there is one.
     """
-    n = len(labels)
-    copies = int(frame.assign(**{UNNAMED: labels}).duplicated().sum())
-    if copies < max(2, COPIES * n) or frame.nunique().max() < max(VALUES, SHARE_OF_VALUES * n):
+    import pandas as pd
+
+    n, columns = len(labels), [labels, *(frame[name] for name in frame)]
+    # A row's number is a sum over its columns, so that it can be had without any one of them.
+    own = [
+        (2 * k + 1) * pd.util.hash_pandas_object(pd.Series(one), index=False).to_numpy()
+        for k, one in enumerate(columns)
+    ]
+    rows, first = np.unique(np.sum(own, axis=0), return_index=True)
+    copies = n - len(rows)
+    if copies < max(2, COPIES * n) or np.prod([len(np.unique(one)) for one in own], dtype=float) < ROOM * n:
+        return []
+    if any(len(rows) - len(np.unique(rows - one[first])) >= copies for one in own[1:]):
         return []
     return [
         f"{copies} of {n} rows equal an earlier one in the class and all columns learned from. If they are "

@@ -12,6 +12,7 @@ from .names import short
 
 __all__ = [
     "LIMIT",
+    "PADDED",
     "PLAIN",
     "Numerals",
     "has_deviation",
@@ -39,6 +40,7 @@ GROUPED = {
     ",": re.compile(rf"[+-]?[1-9]\d{{0,2}}(?:(?:\.\d{{3}})+|(?:{SPACES}\d{{3}})+)(?:,\d+)?"),
 }
 OTHER = {".": ",", ",": "."}
+PADDED = re.compile(r"0\d+")
 LIMIT = re.compile(r"[<>≤≥]=?\s*")
 PER_CENT = re.compile(r"\s*%")
 

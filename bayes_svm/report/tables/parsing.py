@@ -10,15 +10,16 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.optional import needs
 from bayes_svm.report.text import one_line
 
 from .layout import Layout, layout_of
-from .names import listed, short
-from .numerals import PLAIN
+from .names import listed
+from .numerals import PADDED, PLAIN
 from .options import Options
 from .source import CELL, Source, memory_limit
 
@@ -29,7 +30,7 @@ __all__ = ["Parsed", "parsed"]
 
 PARQUET, ZIPPED, OLD_EXCEL = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # A whole number with leading zeros, perhaps: the cells are looked at where there is one.
-PADDED = re.compile(r"(?<![\w.])0\d+(?![\w.])")
+PADDED_SOMEWHERE = re.compile(rf"(?<![\w.]){PADDED.pattern}(?![\w.])")
 
 
 @dataclass(frozen=True)
@@ -116,54 +117,36 @@ def _csv(
         with warnings.catch_warnings():
             # Without index_col=False, rows longer than the header would silently shift the columns.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                io.StringIO(text),
+            read = partial(
+                pd.read_csv,
                 header=0,
                 names=header,
                 index_col=False,
                 skip_blank_lines=False,
                 na_values=empty,
-                dtype={column: str for column in as_text if column in set(header)},
                 decimal=options.decimal or ".",
                 # A column is of one type, however long it is.
                 low_memory=False,
                 **how,
             )
+            frame = read(
+                io.StringIO(text), dtype={column: str for column in as_text if column in set(header)}
+            )
+            if PADDED_SOMEWHERE.search(text):
+                # What reads the values has to see the zeros.
+                texts = read(io.StringIO(text), dtype=str)
+                padded = [one for one in frame if texts[one].str.strip().str.fullmatch(PADDED).any()]
+                frame[padded] = texts[padded]
     except pd.errors.ParserWarning:
         raise InputError(f"{name!r} has rows with more cells than its header; fix the header line") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as err:
         if isinstance(err, InputError):
             raise
         raise InputError(f"{name!r} is not a readable CSV file: {_advice(str(err))}") from None
-    notes += _padded(frame, text, header, as_text, how)
     changed = [cell for cell in written if cell.strip() and cell != one_line(cell)]
     if changed:
         notes.append(f"Blanks in names of columns removed, or made single: {listed(changed)}.")
     return frame, notes
-
-
-def _padded(
-    frame: pd.DataFrame, text: str, header: list[str], as_text: Collection[str], how: dict[str, Any]
-) -> list[str]:
-    """A note on columns of numbers that are written with leading zeros, as codes are."""
-    import pandas as pd
-
-    numbers = [one for one in header if one not in as_text and pd.api.types.is_numeric_dtype(frame[one])]
-    if not numbers or PADDED.search(text) is None:
-        return []
-    texts = pd.read_csv(
-        io.StringIO(text), header=0, names=header, usecols=numbers, index_col=False, dtype=str, **how
-    )
-    found = {}
-    for name in numbers:
-        padded = texts[name].str.strip().str.fullmatch(r"0\d+")
-        if padded.any():
-            found[name] = texts[name][padded].iloc[0].strip()
-    return [
-        f"{short(name)} is read as numbers, and {short(code)} as {int(code)}: write a letter before each "
-        "value in the file if they are codes."
-        for name, code in found.items()
-    ]
 
 
 def _unique(written: list[str], name: str) -> list[str]:

@@ -99,11 +99,14 @@ class Table:
     columns: tuple[Column, ...] = ()
 
     @property
+    def weighted(self) -> bool:
+        """Whether the rows count differently, each as a whole."""
+        return self.weights is not None and not self.counted
+
+    @property
     def units(self) -> np.ndarray | None:
-        """What is left out whole, and right or wrong as a whole: groups, or rows whose weights are no counts.
+        """What is left out whole, and right or wrong as a whole: groups, or rows that count differently.
 
         None if every row, or every case that it stands for, is one by itself.
         """
-        if self.groups is not None or self.weights is None or self.counted:
-            return self.groups
-        return np.arange(len(self.labels))
+        return np.arange(len(self.labels)) if self.groups is None and self.weighted else self.groups

@@ -13,7 +13,7 @@ from bayes_svm.report.errors import InputError
 from .dates import date_formats, days, days_of_times
 from .findings import Finding
 from .names import listed, said, short
-from .numerals import Numerals, has_deviation, is_odd, numerals_of, possible_decimals
+from .numerals import PADDED, Numerals, has_deviation, is_odd, numerals_of, possible_decimals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,6 +159,7 @@ def numerals_in(texts: list[str | None], found: Numerals, name: str) -> list[Fin
         "thousands": found.grouped,
         "limit": found.limits,
         "per cent": found.per_cent,
+        "padded": tuple(text for text in found.values if PADDED.fullmatch(text)),
     }
     return [Finding(name, way, _counts(texts, some), some[0]) for way, some in ways.items() if some]
 

@@ -275,17 +275,19 @@ def test_columns_that_parquet_keeps_as_an_index_are_columns(tmp_path):
     check(tmp_path / "twice.parquet", "The file is in parquet format.")
 
 
-def test_numbers_with_leading_zeros_are_told(write):
+@pytest.mark.parametrize("gap", ["", "NA"])
+def test_numbers_with_leading_zeros_are_told(write, gap):
     text = "size,plz,when,y\n" + "".join(
-        f"{k * k % 7},0{k % 9}067,01.0{1 + k % 2}.2020,{'pq'[k // 2 % 2]}\n" for k in range(12)
+        f"{k * k % 7},{gap if gap and k == 8 else f'0{k % 9}067'},01.0{1 + k % 2}.2020,{'pq'[k // 2 % 2]}\n"
+        for k in range(12)
     )
-    told = (
-        "'plz' is read as numbers, and '00067' as 67: write a letter before each value in the file if they "
-        "are codes."
-    )
-    table = read_table(write(text), "y")
-    assert [one for one in table.notes if "is read as numbers" in one] == [told]
+    table = read_table(write(text), "y", Options(impute=True))
+    column = {one.name: one for one in table.columns}["plz"]
+    assert column.kind == "number"
+    assert "read as numbers, without the leading zeros as in '00067'" in column.done
+    assert "write a letter before each value in the file if they are codes" in column.change
     assert table.frame["plz"].tolist()[:2] == [67.0, 1067.0]
-    # A name, a group and a class are taken as they are written.
-    text = text.replace(",plz,", ",id,")
-    assert not [one for one in read_table(write(text), "y", Options(id="id")).notes if "as numbers" in one]
+    # Not of what is no feature.
+    for options in (Options(id="plz"), Options(drop=("plz",)), Options(weights="plz"), Options(counts="plz")):
+        if not gap:
+            assert not [one for one in read_table(write(text), "y", options).notes if "zeros" in one]

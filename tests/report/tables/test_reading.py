@@ -135,15 +135,35 @@ def test_rows_that_weigh_differently_leave_whole_and_cases_do_not(write, options
 
 
 def test_copies_of_rows_are_told(write):
-    rows = [f"{k * 0.37 % 1:.3f},{k % 2},{'ab'[k // 3 % 2]}\n" for k in range(40)]
-    once, twice = ("x,z,y\n" + "".join(rows * times) for times in (1, 2))
+    rows = [f"{k * 0.37 % 1:.3f},{k * 0.61 % 1:.3f},{k % 2},{'ab'[k // 3 % 2]}\n" for k in range(40)]
+    once, twice = ("x,w,z,y\n" + "".join(rows * times) for times in (1, 2))
     told = "40 of 80 rows equal an earlier one in the class and all columns learned from"
     assert not any("equal an earlier" in one for one in read_table(write(once), "y").notes)
     assert any(one.startswith(told) for one in read_table(write(twice), "y").notes)
     # Of rows with few different values most are equal to another, and groups are said to be the same case.
     few = read_table(write(twice), "y", Options(only=("z",)))
     grouped = read_table(write(twice), "y", Options(groups="z"))
-    assert not any("equal an earlier" in one for one in (*few.notes, *grouped.notes))
+    random = np.random.default_rng(0)
+    ages = "age,sex,y\n" + "".join(
+        f"{a},{s},{'ab'[c]}\n"
+        for a, s, c in zip(*random.integers([20, 0, 0], [75, 2, 2], (200, 3)).T, strict=True)
+    )
+    people = read_table(write(ages), "y")
+    assert not any("equal an earlier" in one for table in (few, grouped, people) for one in table.notes)
+
+
+def test_weights_that_are_all_the_same_are_none(write):
+    rows = [f"{k * 0.37 % 1:.3f},{{}},{'ab'[k // 3 % 2]}\n" for k in range(20)]
+    text = "x,w,y\n" + "".join(rows)
+    same = read_table(write(text.format(*[3] * 20)), "y", Options(weights="w"))
+    assert (same.weights, same.units) == (None, None)
+    assert not any("--counts" in one for one in same.notes)
+    # What is nothing beside the largest weight is no row.
+    tiny = read_table(write(text.format(*[1e-300, 1e300] * 10)), "y", Options(weights="w"))
+    assert len(tiny.labels) == 10
+    assert "Rows of weight 0 left out: 10." in tiny.notes
+    with pytest.raises(InputError, match="the counts in 'w' are 2e\\+301 cases; correct them"):
+        read_table(write(text.format(*[1e300] * 20)), "y", Options(counts="w"))
 
 
 def test_only_some_columns(write):
