@@ -135,7 +135,7 @@ def _csv(
             if PADDED_SOMEWHERE.search(text):
                 # What reads the values has to see the zeros.
                 texts = read(io.StringIO(text), dtype=str)
-                padded = [one for one in frame if texts[one].str.strip().str.fullmatch(PADDED).any()]
+                padded = [one for one in frame if texts[one].str.strip().str.fullmatch(PADDED.pattern).any()]
                 frame[padded] = texts[padded]
     except pd.errors.ParserWarning:
         raise InputError(f"{name!r} has rows with more cells than its header; fix the header line") from None
