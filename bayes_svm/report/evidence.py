@@ -36,8 +36,13 @@ def share_interval(
     The sums :math:`a_g` and :math:`b_g` of both in group g follow the beta-binomial distribution: rows of a
     group are right or wrong together with the correlation :math:`\rho`. For every :math:`\rho` that the data
     leave possible, p has a posterior with Jeffreys' prior; the interval holds the intervals of all of them.
-    For independent rows it is the interval asked for: of groups of one row that of as many rows as have the
-    variance of the weighted share, :math:`(\sum b)^2 / \sum b^2` (Kish).
+    Where larger groups are wrong more often, or less, p is not the share of the rows. So the interval also
+    holds the one of as many independent rows as the variance of the share stands for, with the share s:
+
+    .. math:: n = \frac{s (1 - s) (\sum_g b_g)^2}{\sum_g (a_g - s b_g)^2}
+
+    If every group is one row, its first part is that of :math:`(\sum b)^2 / \sum b^2` rows (Kish), and
+    without groups it is the interval asked for.
 
     Parameters
     ----------
@@ -60,14 +65,20 @@ def share_interval(
     share = float(part.sum() / whole.sum())
     if groups is None:
         low, high = map(float, proportion_interval(part.sum(), whole.sum(), alpha, interval))
-    elif len(np.unique(groups)) == len(groups):
-        n = float(whole.sum() ** 2 / (whole**2).sum())
-        low, high = map(float, proportion_interval(share * n, n, alpha, interval))
     else:
         number = np.unique(groups, return_inverse=True)[1]
-        own, others = (np.bincount(number, weights=one).astype(float) for one in (part, whole - part))
-        some = own + others > 0
-        low, high = _grouped_interval(_coarse(own[some]), _coarse(others[some]), alpha)
+        own, all_ = (np.bincount(number, weights=one).astype(float) for one in (part, whole))
+        if len(own) == len(part):
+            rows = float(all_.sum() ** 2 / (all_**2).sum())
+            low, high = map(float, proportion_interval(share * rows, rows, alpha, interval))
+        else:
+            some = all_ > 0
+            low, high = _grouped_interval(_coarse(own[some]), _coarse((all_ - own)[some]), alpha)
+        spread = float(((own - share * all_) ** 2).sum()) / float(all_.sum()) ** 2
+        if spread > 0.0:
+            rows = share * (1.0 - share) / spread
+            ends = proportion_interval(share * rows, rows, alpha, interval)
+            low, high = min(low, float(ends[0])), max(high, float(ends[1]))
     # If the share is 0 or 1, rounding may put it just outside its own interval.
     return min(low, share), max(high, share)
 

@@ -36,7 +36,11 @@ def test_the_interval_is_that_of_the_definition(alpha):
         found.append(np.sin(np.interp([alpha / 2, 1 - alpha / 2], total / total[-1], angle)) ** 2)
         most.append(logs.max())
     possible = np.array(found)[np.array(most) > max(most) - 1.92]
-    ends = possible[:, 0].min(), possible[:, 1].max()
+    share = own.sum() / size.sum()
+    squares = sum((k - share * n) ** 2 for k, n in zip(own, size, strict=True))
+    rows = share * (1 - share) * size.sum() ** 2 / squares
+    low, high = proportion_interval(share * rows, rows, alpha)
+    ends = min(low, possible[:, 0].min()), max(high, possible[:, 1].max())
     assert_allclose(interval(part, groups, alpha), ends, atol=1e-3)
 
 
@@ -220,6 +224,19 @@ def test_intervals_of_weighted_shares_hold_the_share_where_errors_go_with_the_we
 def test_groups_of_one_row_are_rows():
     part, whole = np.arange(30) % 3 == 0, np.ones(30)
     for interval in ("wilson", "clopper-pearson"):
-        assert share_interval(part, whole, np.arange(30), 0.05, interval) == share_interval(
-            part, whole, None, 0.05, interval
+        assert share_interval(part, whole, np.arange(30), 0.05, interval) == pytest.approx(
+            share_interval(part, whole, None, 0.05, interval)
         )
+
+
+@pytest.mark.parametrize("wrong_of_small", [0.1, 0.3])
+def test_intervals_hold_the_share_where_errors_go_with_the_size_of_a_group(wrong_of_small):
+    random, hits = np.random.default_rng(0), 0
+    for _ in range(60):
+        size = np.where(random.random(200) < 0.5, 1, 9)
+        mean = np.where(size == 1, wrong_of_small, 0.4 - wrong_of_small)
+        groups = np.repeat(np.arange(200), size)
+        wrong = random.random(len(groups)) < random.beta(4 * mean, 4 * (1 - mean))[groups]
+        low, high = share_interval(wrong.astype(float), np.ones(len(groups)), groups)
+        hits += low <= (wrong_of_small + 9 * (0.4 - wrong_of_small)) / 10 <= high
+    assert hits >= 54
