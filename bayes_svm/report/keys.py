@@ -33,7 +33,8 @@ KEYS = {
     "positive": "the class that thresholds are about, and for two classes recall and precision; null for "
     "more than two classes of which none was chosen",
     "performance": "error, recall, precision and F1 of the left-out predictions, each {value, low, high} "
-    "with a 95 % Wilson interval, or with groups one of a beta-binomial model. For each "
+    "with a 95 % Wilson interval: with weights that of fewer rows, as many as they are worth, with groups one "
+    "that holds that of a beta-binomial model too. For each "
     "prediction the row's stratum is left out, one row of the rarest class and its share of the others, or "
     "its group. For more than two classes recall, precision and F1 are "
     "averages over the classes, without intervals",
@@ -50,7 +51,7 @@ KEYS = {
     "fullest bin",
     "reliability": "bins of the left-out probability (positive class; most probable class for more than "
     "two): rows, mean prediction, observed share, its Clopper-Pearson 95 % interval, and (`joint_low`, "
-    "`joint_high`) the one that holds for all bins together; with groups, intervals of a beta-binomial model",
+    "`joint_high`) the one that holds for all bins together; with weights and groups as in `performance`",
     "scores": "log loss and Brier score of the left-out probabilities, and of always predicting the base "
     "rates; `gain_error` is the standard error of the difference of the log losses",
     "thresholds": "how many rows are rightly (`found`) and wrongly (`false_alarms`) given a label once "
