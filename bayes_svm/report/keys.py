@@ -33,7 +33,7 @@ KEYS = {
     "positive": "the class that thresholds are about, and for two classes recall and precision; null for "
     "more than two classes of which none was chosen",
     "performance": "error, recall, precision and F1 of the left-out predictions, each {value, low, high} "
-    "with a 95 % Wilson interval: with weights that of fewer rows, as many as they are worth, with groups one "
+    "with a 95 % Wilson interval: with weights that of as many rows as they are worth, with groups one "
     "that holds that of a beta-binomial model too. For each "
     "prediction the row's stratum is left out, one row of the rarest class and its share of the others, or "
     "its group. For more than two classes recall, precision and F1 are "
