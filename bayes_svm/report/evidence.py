@@ -75,7 +75,7 @@ def share_interval(
             some = all_ > 0
             low, high = _grouped_interval(_coarse(own[some]), _coarse((all_ - own)[some]), alpha)
         spread = float(((own - share * all_) ** 2).sum()) / float(all_.sum()) ** 2
-        if spread > 0.0:
+        if spread > 0.0 and 0.0 < share < 1.0:
             rows = share * (1.0 - share) / spread
             ends = proportion_interval(share * rows, rows, alpha, interval)
             low, high = min(low, float(ends[0])), max(high, float(ends[1]))

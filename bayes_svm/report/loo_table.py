@@ -116,7 +116,8 @@ def _fingerprint(features: np.ndarray, table: Table, settings: Settings, version
     """SHA-256 hash of everything that the values depend on."""
     digest = hashlib.sha256(np.ascontiguousarray(features).tobytes())
     of_rows = [
-        None if values is None else values.tolist() for values in (table.labels, table.units, table.weights)
+        None if values is None else values.tolist()
+        for values in (table.labels, leaving_of(table), table.weights)
     ]
     digest.update(json.dumps([of_rows, list(features.shape), repr(settings), version]).encode())
     return digest.hexdigest()

@@ -252,8 +252,9 @@ def leaving_of(table: Table) -> np.ndarray | None:
         return table.units
     import pandas as pd
 
-    # The same whatever the order of the rows.
-    shuffled = np.argsort(pd.util.hash_pandas_object(table.frame, index=False).to_numpy(), kind="stable")
+    # The same whatever the order of the rows and the columns.
+    rows = table.frame[sorted(table.frame.columns)].assign(**{"": table.weights})
+    shuffled = np.argsort(pd.util.hash_pandas_object(rows, index=False).to_numpy(), kind="stable")
     part = np.empty(len(y), dtype=np.intp)
     for k in range(int(y.max()) + 1):
         own = shuffled[y[shuffled] == k]

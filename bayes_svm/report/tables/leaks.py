@@ -43,6 +43,7 @@ CURRENCIES, PADDED_NUMBER = frozenset("$€£¥₹%°"), re.compile(r"-?0\d")
 COPIED = 5
 # So large a share of copies is worth a word, where there are so many more combinations of values than rows.
 COPIES, ROOM = 0.01, 10.0
+FAR_APART = 0x9E3779B97F4A7C15
 # A column in file order would be so by chance less often than this.
 BY_CHANCE = 1e-6
 
@@ -292,19 +293,21 @@ def copied_rows(frame: pd.DataFrame, labels: np.ndarray) -> list[str]:
     """
     import pandas as pd
 
-    n, columns = len(labels), [labels, *(frame[name] for name in frame)]
-    # A row's number is a sum over its columns, so that it can be had without any one of them.
-    own = [
-        (2 * k + 1) * pd.util.hash_pandas_object(pd.Series(one), index=False).to_numpy()
-        for k, one in enumerate(columns)
-    ]
+    n, own = len(labels), []
+    # A row's number is a sum over its columns, so that it can be had without any one of them. The same value
+    # has another number in each column.
+    for k, one in enumerate([labels, *(frame[name] for name in frame)]):
+        number = pd.util.hash_pandas_object(pd.Series(one), index=False).to_numpy()
+        own.append(pd.util.hash_array(number + np.uint64(k * FAR_APART % 2**64)))
     rows, first = np.unique(np.sum(own, axis=0), return_index=True)
     copies = n - len(rows)
-    if copies < max(2, COPIES * n) or np.prod([len(np.unique(one)) for one in own], dtype=float) < ROOM * n:
+    room = sum(log(len(np.unique(one))) for one in own)
+    if copies < max(2, COPIES * n) or room < log(ROOM * n):
         return []
     if any(len(rows) - len(np.unique(rows - one[first])) >= copies for one in own[1:]):
         return []
     return [
         f"{copies} of {n} rows equal an earlier one in the class and all columns learned from. If they are "
-        "copies, the error is too hopeful: remove them, or give copies one name in a column for --groups."
+        "copies, not rows that are alike, the error is too hopeful: remove them, or give copies one name in "
+        "a column for --groups."
     ]

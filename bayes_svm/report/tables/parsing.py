@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.optional import needs
 from bayes_svm.report.text import one_line
@@ -46,11 +48,14 @@ class Parsed:
         What was recognised.
     sep : str or None
         What separates the cells; None for a parquet or Excel file, of which each cell has a type.
+    padded : pandas.DataFrame or None
+        The texts of the columns of numbers of which some have leading zeros.
     """
 
     frame: pd.DataFrame
     notes: list[str]
     sep: str | None
+    padded: pd.DataFrame | None = None
 
 
 def parsed(source: Source, wanted: Sequence[str], as_text: Collection[str], options: Options) -> Parsed:
@@ -77,7 +82,7 @@ def parsed(source: Source, wanted: Sequence[str], as_text: Collection[str], opti
     InputError
         If it cannot be parsed, or if two columns have the same name.
     """
-    sep = None
+    sep = padded = None
     if source.raw.startswith(PARQUET):
         frame, notes = _of_cells(_parquet(source), as_text, options), ["The file is in parquet format."]
     elif source.raw.startswith((ZIPPED, OLD_EXCEL)):
@@ -86,19 +91,19 @@ def parsed(source: Source, wanted: Sequence[str], as_text: Collection[str], opti
     else:
         layout = layout_of(source, wanted, options)
         sep = layout.sep
-        frame, notes = _csv(layout, source.name, as_text, options)
+        frame, padded, notes = _csv(layout, source.name, as_text, options)
     blank = frame.isna().all(axis=1).to_numpy()
     if blank.all():
         raise InputError(f"{source.name!r} has a header but no rows; add rows of data")
     if blank.any():
         notes.append(f"Rows without any value left out: {int(blank.sum())}.")
         frame = frame[~blank]
-    return Parsed(frame, notes, sep)
+    return Parsed(frame, notes, sep, padded)
 
 
 def _csv(
     layout: Layout, name: str, as_text: Collection[str], options: Options
-) -> tuple[pd.DataFrame, list[str]]:
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     """Parse CSV text. No row may have more cells than the header."""
     import pandas as pd
 
@@ -132,11 +137,12 @@ def _csv(
             frame = read(
                 io.StringIO(text), dtype={column: str for column in as_text if column in set(header)}
             )
+            padded = frame.iloc[:, :0]
             if PADDED_SOMEWHERE.search(text):
-                # What reads the values has to see the zeros.
-                texts = read(io.StringIO(text), dtype=str)
-                padded = [one for one in frame if texts[one].str.strip().str.fullmatch(PADDED.pattern).any()]
-                frame[padded] = texts[padded]
+                texts = read(io.StringIO(text), dtype=str).where(frame.notna())
+                numbers = frame.columns[[pd.api.types.is_numeric_dtype(frame[one]) for one in frame]]
+                found = [texts[one].str.strip().str.fullmatch(PADDED.pattern).any() for one in numbers]
+                padded = texts[numbers[np.array(found, dtype=bool)]]
     except pd.errors.ParserWarning:
         raise InputError(f"{name!r} has rows with more cells than its header; fix the header line") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as err:
@@ -146,7 +152,7 @@ def _csv(
     changed = [cell for cell in written if cell.strip() and cell != one_line(cell)]
     if changed:
         notes.append(f"Blanks in names of columns removed, or made single: {listed(changed)}.")
-    return frame, notes
+    return frame, padded, notes
 
 
 def _unique(written: list[str], name: str) -> list[str]:

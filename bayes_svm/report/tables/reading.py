@@ -21,6 +21,7 @@ from .parsing import Parsed, parsed
 from .source import Source, read_source
 from .table import Column, Table
 from .values import MARKERS, Values, read_values
+from .weights import of_mean_one, weights_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +36,6 @@ AS_IT_IS = Options()
 HUGE = 1e150
 # Number of different texts of a column that are looked at for decimal marks.
 N_LOOKED_AT = 1000
-# Double precision counts cases one by one up to this many.
-MOST_CASES = 2.0**53
 
 
 def breast_cancer_table() -> Table:
@@ -96,14 +95,15 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
     roles = _roles(frame, target, options, source.name)
     labels, findings = labels_of(frame[target], kept=target in roles.kept, missing=options.missing)
     decimal = decimal_of(source, replace(file, frame=frame.drop(columns=[target, *roles.special])), options)
-    weights = _weights(frame, options, decimal, notes)
+    if file.padded is not None:
+        frame = frame.assign(**file.padded.loc[frame.index])  # what reads the values has to see the zeros
+    weights = weights_in(frame, options, decimal, notes)
     if weights is not None and not weights.all():
         notes.append(f"Rows of weight 0 left out: {int((weights == 0).sum())}.")
         frame, labels, weights = frame[weights > 0], labels[weights > 0], weights[weights > 0]
         labels_of(frame[target], kept=target in roles.kept, missing=options.missing)
     if weights is not None and options.counts is None:
-        # The unit of a weight says nothing about the number of rows.
-        weights = None if np.ptp(weights) == 0 else weights / weights.mean()
+        weights = of_mean_one(weights)
     read, found = _features(frame, labels, roles, decimal, options)
     columns = _columns(frame, read, found, roles, options)
     features = {one.name: read[one.name].values for one in columns if one.kind != "left out"}
@@ -343,39 +343,6 @@ def _check(
 
 def _n_missing(values: np.ndarray) -> int:
     return int((values != values).sum())
-
-
-def _weights(
-    frame: pd.DataFrame, options: Options, decimal: str | None, notes: list[str]
-) -> np.ndarray | None:
-    """Counts, or weights as shares of the largest."""
-    column = options.counts if options.weights is None else options.weights
-    if column is None:
-        return None
-    if options.counts is not None and options.weights is not None:
-        raise InputError("--weights and --counts both say how much rows count; give one of them")
-    read = read_values(frame[column], decimal=decimal, kept=True, missing=options.missing)
-    wrong = read.kind != "number" or not np.all(np.isfinite(read.values) & (read.values >= 0))
-    if options.counts is not None and not wrong and not np.all(read.values == np.rint(read.values)):
-        raise InputError(
-            f"the counts in {short(column)} are not all whole numbers; give weights with --weights"
-        )
-    if wrong or not read.values.any():
-        what = "weights" if options.counts is None else "counts"
-        raise InputError(
-            f"the {what} in {short(column)} are not all numbers of at least 0, or all are 0; correct them"
-        )
-    most = float(read.values.max())
-    if options.counts is not None:
-        if read.values.sum() > MOST_CASES:
-            raise InputError(f"the counts in {short(column)} are {read.values.sum():.3g} cases; correct them")
-        return read.values
-    if 1 < most <= MOST_CASES and np.ptp(read.values) > 0 and np.all(read.values == np.rint(read.values)):
-        notes.append(
-            "The weights say how much a row counts, and a row is left out whole. If they say how many equal "
-            "cases a row stands for, use --counts."
-        )
-    return np.asarray(read.values / most)
 
 
 def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:

@@ -291,3 +291,12 @@ def test_numbers_with_leading_zeros_are_told(write, gap):
     for options in (Options(id="plz"), Options(drop=("plz",)), Options(weights="plz"), Options(counts="plz")):
         if not gap:
             assert not [one for one in read_table(write(text), "y", options).notes if "zeros" in one]
+
+
+def test_a_leading_zero_does_not_say_what_a_point_means(write):
+    cells = [
+        f"{k * 37 % 90 + 10}.{k * 61 % 900 + 100};0,{k * 17 % 900 + 100};{'pq'[k % 2]}" for k in range(20)
+    ]
+    for first in (cells[0], "05" + cells[0][6:]):
+        with pytest.raises(InputError, match="say what the point means with --decimal"):
+            read_table(write("c;x;y\n" + "\n".join([first, *cells[1:]])), "y")

@@ -152,6 +152,14 @@ def test_copies_of_rows_are_told(write):
     assert not any("equal an earlier" in one for table in (few, grouped, people) for one in table.notes)
 
 
+def test_many_columns_of_two_values_hold_no_copies(write):
+    table = np.random.default_rng(0).integers(0, 2, (300, 41))
+    text = ",".join(f"c{k}" for k in range(40)) + ",y\n"
+    text += "".join(",".join(map(str, row[:40])) + f",{'ab'[row[40]]}\n" for row in table)
+    assert len(np.unique(table, axis=0)) == 300
+    assert not any("equal an earlier" in one for one in read_table(write(text), "y").notes)
+
+
 def test_weights_that_are_all_the_same_are_none(write):
     rows = [f"{k * 0.37 % 1:.3f},{{}},{'ab'[k // 3 % 2]}\n" for k in range(20)]
     text = "x,w,y\n" + "".join(rows)
