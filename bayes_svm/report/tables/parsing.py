@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.optional import needs
 from bayes_svm.report.text import one_line
@@ -140,9 +138,8 @@ def _csv(
             padded = frame.iloc[:, :0]
             if PADDED_SOMEWHERE.search(text):
                 texts = read(io.StringIO(text), dtype=str).where(frame.notna())
-                numbers = frame.columns[[pd.api.types.is_numeric_dtype(frame[one]) for one in frame]]
-                found = [texts[one].str.strip().str.fullmatch(PADDED.pattern).any() for one in numbers]
-                padded = texts[numbers[np.array(found, dtype=bool)]]
+                numbers = [one for one in frame if pd.api.types.is_numeric_dtype(frame[one])]
+                padded = texts[[one for one in numbers if _any_padded(texts[one].dropna())]]
     except pd.errors.ParserWarning:
         raise InputError(f"{name!r} has rows with more cells than its header; fix the header line") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as err:
@@ -153,6 +150,10 @@ def _csv(
     if changed:
         notes.append(f"Blanks in names of columns removed, or made single: {listed(changed)}.")
     return frame, padded, notes
+
+
+def _any_padded(column: pd.Series) -> bool:
+    return any(PADDED.fullmatch(str(text).strip()) for text in column.unique())
 
 
 def _unique(written: list[str], name: str) -> list[str]:
