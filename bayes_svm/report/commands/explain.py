@@ -9,7 +9,7 @@ from bayes_svm.report.text import at_most, one_line, printable
 from bayes_svm.utils.progress import on_terminal, shown, step
 
 from .output import say
-from .predict import add_new_rows, read_both
+from .predict import WHY_OUTSIDE, add_new_rows, read_both
 
 __all__ = ["add"]
 
@@ -53,8 +53,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
     with shown(on_terminal()), step("explaining"):
         explained = explained_row(model, rows, k)
+    between = sorted([*explained.interval, explained.probability])[1] == explained.probability
+    outside = [] if between else [f"The probability is outside its interval: it {WHY_OUTSIDE}."]
     caution = [model.about["caution"]] if model.about.get("caution") else []
-    remarks = [*caution, *(f"{one}." for one in at_most(rows.remarks[k]))]
+    remarks = [*caution, *outside, *(f"{one}." for one in at_most(rows.remarks[k]))]
     named = "" if rows.id_name == "row" else f" ({rows.id_name} {rows.identifiers[k]})"
     say(printable(f"Row {arguments.row} of {rows.name}{named}\n{explained!r}\n"))
     say(printable("".join(f"note: {one_line(note)}\n" for note in [*remarks, *notes])), aside=True)

@@ -12,7 +12,7 @@ from bayes_svm.utils.progress import on_terminal, shown, step
 from .arguments import DATA_HELP, add_how_to_read, options_of
 from .output import check_output, say, write_file
 
-__all__ = ["add", "add_new_rows", "read_both"]
+__all__ = ["WHY_OUTSIDE", "add", "add_new_rows", "read_both"]
 
 WHY_OUTSIDE = (
     "comes from a smooth curve through all training rows, and low and high from those most like the row"

@@ -13,7 +13,7 @@ from bayes_svm.utils.types import Array
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["date_formats", "date_of", "days", "days_of_times"]
+__all__ = ["AS_NUMBERS", "date_formats", "date_of", "days", "days_of_numbers", "days_of_times"]
 
 DAYS = (
     "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y",
@@ -25,6 +25,8 @@ TIMES = (
     "", *(f"{apart}{clock}{zone}" for apart in (" ", "T") for zone in ("", "%z") for clock in CLOCKS),
     " %I:%M %p", " %I:%M:%S %p",
 )  # fmt: skip
+# Dates as whole numbers, of which no other numbers are so likely to be all in this range and all dates.
+AS_NUMBERS, EARLIEST, LATEST = "%Y%m%d", 19000101, 21001231
 LONGEST = len("Mar 04, 2021 10:00:00.123456789 +00:00")
 BEGINS = re.compile(r"\d{1,4}[-/. ]\w|[A-Za-z]{3} \d")
 DAY = 86400.0
@@ -60,9 +62,22 @@ def days(texts: Sequence[str], form: str) -> Array:
     """Days since 1970-01-01; NaN for a text that is no date in this format."""
     import pandas as pd
 
+    if form == AS_NUMBERS:  # pandas would read "2021045" too
+        texts = [text if len(text) == len("20210405") else "" for text in texts]
     return days_of_times(
         pd.to_datetime(pd.Series(list(texts), dtype=object), format=form, errors="coerce", utc=True)
     )
+
+
+def days_of_numbers(values: Array) -> Array | None:
+    """Days since 1970-01-01 of numbers such as 20210405, NaN where they are; None if not all are dates."""
+    known = ~np.isnan(values)
+    numbers = values[known]
+    if not numbers.size or not ((numbers >= EARLIEST) & (numbers <= LATEST) & (numbers % 1.0 == 0.0)).all():
+        return None
+    found = np.full(len(values), np.nan)
+    found[known] = days([f"{number:.0f}" for number in numbers], AS_NUMBERS)
+    return None if np.isnan(found[known]).any() else found
 
 
 def date_of(day: float) -> str:

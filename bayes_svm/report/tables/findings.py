@@ -54,6 +54,10 @@ TOPICS = {
         "write a letter before each value in the file if they are codes",
     ),
     "dates": ("dates such as {example} read as days since 1970-01-01", DROP),
+    "numbers as dates": (
+        "numbers such as {example} read as dates, in days since 1970-01-01",
+        "{keep} takes them as numbers",
+    ),
     "spelling": (
         "{example} read as one value",
         "write them differently in the file, or {keep}",

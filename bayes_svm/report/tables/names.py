@@ -68,6 +68,8 @@ def resolved(given: Iterable[str], columns: Sequence[str], option: str, name: st
     for text in given:
         parts = [text] if text in known else [part.strip() for part in text.split(",")]
         for part in parts:
+            if not part:
+                raise InputError(f"{option} has an empty name; give names of columns, with commas between")
             if part not in known:
                 raise unknown_column(part, columns, option, name)
             found.append(part)

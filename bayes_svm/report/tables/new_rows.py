@@ -278,6 +278,7 @@ def _read(
             if seen.per_cent and np.any(values[~np.isnan(values)] != 0.0):
                 raise _without_per_cent(seen)
             return _in_range(Values(values, "number"), seen)
+        column = column.map("{:.15g}".format, na_action="ignore")  # dates such as 20210405
     texts = as_texts(column)
     different = [text for text in dict.fromkeys(texts) if text is not None]
     marks = [text for text in different if text in missing or text.lower() in AMONG_NUMBERS]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayes_svm.report.errors import InputError
 
-from .dates import date_formats, days, days_of_times
+from .dates import AS_NUMBERS, date_formats, days, days_of_numbers, days_of_times
 from .findings import Finding
 from .names import listed, said, short
 from .numerals import PADDED, Numerals, has_deviation, is_odd, numerals_of, possible_decimals
@@ -105,7 +105,7 @@ def read_values(
     if pd.api.types.is_datetime64_any_dtype(column):
         return _of_times(column)
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        return _stand_ins(column.to_numpy(dtype=float, na_value=np.nan), name, kept)
+        return _stand_ins_and_dates(column.to_numpy(dtype=float, na_value=np.nan), name, kept)
     texts = as_texts(column)
     known = [text for text in dict.fromkeys(texts) if text is not None]
     absent = {text for text in known if text in missing}
@@ -183,8 +183,8 @@ def _of_numbers(texts: list[str | None], found: Numerals, name: str, kept: bool)
         )
     values = np.array([np.nan if text is None else found.values.get(text, np.nan) for text in texts])
     findings = markers_in(texts, _unread(texts, found.values), name) + numerals_in(texts, found, name)
-    read = _stand_ins(values, name, kept)
-    return Values(read.values, "number", findings + read.findings)
+    read = _stand_ins_and_dates(values, name, kept)
+    return replace(read, findings=findings + read.findings)
 
 
 def _of_dates(texts: list[str | None], known: list[str], formats: Sequence[str], name: str) -> Values:
@@ -265,6 +265,15 @@ def merged_spellings(
             others = tuple(one for one in spellings if one != best)
             findings.append(Finding(name, "spelling", sum(counts[one] for one in others), best, others))
     return [None if text is None else spelling.get(text, text) for text in texts], findings
+
+
+def _stand_ins_and_dates(values: np.ndarray, name: str, kept: bool) -> Values:
+    """Read numbers such as -999 as missing, and then numbers such as 20210405 as dates if all are."""
+    read = _stand_ins(values, name, kept)
+    if kept or (dates := days_of_numbers(read.values)) is None:
+        return read
+    first = f"{read.values[~np.isnan(read.values)][0]:.0f}"
+    return Values(dates, "number", [*read.findings, Finding(name, "numbers as dates", 0, first)], AS_NUMBERS)
 
 
 def _stand_ins(values: np.ndarray, name: str, kept: bool) -> Values:

@@ -1,10 +1,12 @@
 """`bayes-svm explain`: what the prediction of one row rests on."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from bayes_svm.report.cli import main
+from bayes_svm.report.predicting import explained_row
 
 pytest.importorskip("pandas")
 pytest.importorskip("skops.io", reason="skops is not installed")
@@ -53,6 +55,16 @@ def test_a_mixture_may_say_another_class_than_the_machine_explained(model, monke
     out, _ = explained(capsys, 1)
     assert out.splitlines()[1].startswith("Explanation: fit with")
     assert "note: bayes-svm predict says ill; approximate" in out
+
+
+def test_a_probability_outside_its_interval_is_said(model, monkeypatch, capsys):
+    model()
+    for interval, said in (((0.0, 1.0), False), ((0.0, 0.001), True), ((0.999, 1.0), True)):
+        monkeypatch.setattr(
+            "bayes_svm.report.predicting.explained_row",
+            lambda *given, ends=interval: replace(explained_row(*given), interval=ends),
+        )
+        assert ("The probability is outside its interval: it comes" in explained(capsys, 2).err) is said
 
 
 def test_what_is_strange_is_said(model, capsys):

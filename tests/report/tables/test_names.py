@@ -22,6 +22,8 @@ def test_names_in_options():
     columns = ["a", "b", "c,d"]
     assert resolved(["a,b"], columns, "--drop", "t.csv") == ["a", "b"]
     assert resolved(["c,d", "a", "a"], columns, "--drop", "t.csv") == ["c,d", "a"]
+    with pytest.raises(InputError, match="--drop has an empty name"):
+        resolved([""], columns, "--drop", "t.csv")
     with pytest.raises(InputError, match=r"'t.csv' has no column 'c'; choose --drop from its columns"):
         resolved(["c"], columns, "--drop", "t.csv")
 

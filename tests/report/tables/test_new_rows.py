@@ -89,6 +89,18 @@ def test_codes_of_digits_stay_as_they_are_written(write):
     assert read_new_rows(write("code\ntrue\ntrue\n"), columns, (), Options()).frame["code"][0] == "True"
 
 
+def test_dates_written_as_numbers(write):
+    columns = (Seen("seen", "number", "%Y%m%d", 18000.0, 19000.0),)
+    found = read_new_rows(write("seen\n20200601\n20200602\n"), columns, (), Options())
+    assert found.frame["seen"].tolist() == [18414.0, 18415.0]
+    assert found.notes == ("'seen': dates such as '20200601' read as days since 1970-01-01.",)
+    # With an empty cell pandas reads them as floats.
+    found = read_new_rows(write("seen,kind\n20200601,a\n2020061,a\n,a\n20200631,a\n"), columns, (), Options())
+    np.testing.assert_array_equal(found.frame["seen"], [18414.0, np.nan, np.nan, np.nan])
+    strange = ["'2020061' in column seen is no date"], ["'20200631' in column seen is no date"]
+    assert found.remarks == [[], strange[0], [], strange[1]]
+
+
 def test_a_comma_that_may_mean_either_is_asked_for(write):
     text = "colour;size;seen\nred;1,234;01.06.2020\n"
     with pytest.raises(InputError, match="say what the comma means"):

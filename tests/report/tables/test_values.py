@@ -67,6 +67,15 @@ def test_dates_are_days():
     np.testing.assert_array_equal(times.values, [2.0, np.nan])
 
 
+@pytest.mark.parametrize("cells", [[20210405, None, 20201231], ["20210405", "?", "20201231"]])
+def test_numbers_that_are_all_dates_are_days(cells):
+    found = read(cells)
+    np.testing.assert_array_equal(found.values, [18722.0, np.nan, 18627.0])
+    assert (found.kind, found.date) == ("number", "%Y%m%d")
+    assert "numbers such as '20210405' read as dates" in done_of(found.findings)
+    assert read(cells, kept=True).date == read([*cells, 20210431]).date == read([*cells, 7]).date == ""
+
+
 def test_dates_that_are_not_clear_are_left_out():
     found = read(["04/03/2021", "05/06/2020"])
     assert found.kind == "left out"
