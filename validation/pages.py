@@ -33,12 +33,14 @@ from validation._common import progress, table
 ROOT = Path(__file__).parents[1]
 RESULTS = Path("docs/results")
 # A number that no page holds is an error in the one, and worth a warning in the other.
-QUOTING = ("README.md", "docs/index.md", "docs/replacing.md", "docs/guide/big_data.md")
+QUOTING = ("README.md", "docs/index.md", "docs/replacing.md", "docs/guide/big_data.md", "docs/limits.md")
 MEASURED = "docs/measured.md"
 # Where a program cannot be kept to a core, pages are printed one by one.
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
 
 COMMIT = re.compile(r"at commit ([0-9a-f]{7,40})(, with uncommitted changes)?")
+# A line of a table, and an item of a list with the lines that continue it.
+LINE, ITEM = re.compile(r"^\|.* \| .*$", re.MULTILINE), re.compile(r"^\* .*(?:\n  .*)*", re.MULTILINE)
 MINUTES = re.compile(r"^Whole run: ([0-9.]+) minutes\.$", re.MULTILINE)
 OWN_IMPORT = re.compile(r"^from (validation[\w.]*) import", re.MULTILINE)
 LINK = re.compile(r"\]\((?:docs/|\.\./)?results/([\w.-]+\.md)\)")
@@ -233,15 +235,22 @@ def holds(number: str, printed: set[str]) -> bool:
 
 
 def unsupported(name: str, pages: list[Page]) -> list[str]:
-    """Numbers in the second column of a file's tables that no page holds to which their line leads."""
+    """Numbers that no page holds to which their line of a table, or their item of a list, leads.
+
+    Of tables they are those in the second column, of lists those with a decimal point.
+    """
     texts, found = {page.name: page.text for page in pages}, []
-    for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
-        linked = [texts[page] for page in LINK.findall(line) if page in texts]
-        if not line.startswith("|") or not linked:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    claims = [(line, *line.strip("| ").split(" | ")[:2]) for line in LINE.findall(text)]
+    claims += [(item, item.split("\n")[0].strip("* "), item) for item in ITEM.findall(text)]
+    for whole, what, quoting in claims:
+        linked = [texts[page] for page in LINK.findall(whole) if page in texts]
+        if not linked:
             continue
-        what, quoting = line.strip("| ").split(" | ")[:2]
         printed = set().union(*map(as_numbers, linked))
         quoted = sorted(as_numbers(CODE.sub("", quoting)))
+        if whole == quoting:
+            quoted = [number for number in quoted if "." in number]
         found += [f"{name}: {number}, of {what!r}" for number in quoted if not holds(number, printed)]
     return found
 

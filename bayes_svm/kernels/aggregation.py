@@ -105,8 +105,8 @@ class AggregationKernel:
         Raises
         ------
         ValueError
-            If their number is not that of the attributes, if one is negative or not finite, or if
-            all are 0.
+            If their number is not that of the attributes, if one is negative, or if their sum is 0 or not
+            finite.
         """
         if self.weights is None:
             return np.ones(n_features)
@@ -116,8 +116,10 @@ class AggregationKernel:
                 f"weights has shape {weights.shape}, but X has {n_features} attributes: give one weight for "
                 "each."
             )
-        if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() == 0:
-            raise ValueError("weights must be finite, at least 0, and not all 0.")
+        with np.errstate(over="ignore"):
+            total = weights.sum()
+        if not np.isfinite(total) or weights.min() < 0 or total == 0:
+            raise ValueError("weights must be at least 0 and not all 0, and their sum must be finite.")
         return weights
 
     def one_hot(self, X: Any) -> tuple[Any, Indices]:
@@ -322,8 +324,8 @@ class AggregationTransformer(
         check_is_fitted(self)
         X = _without_na(X)
         validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=False)
-        # The encoder cannot look up an array of numbers among objects, which the columns of a DataFrame are.
-        if not hasattr(X, "iloc") and any(values.dtype == object for values in self._encoder.categories_):
+        # The encoder cannot look up numbers among texts, nor texts among numbers: only objects among either.
+        if not hasattr(X, "iloc"):
             X = np.asarray(X, dtype=object)
         codes = self._codes(X)
         require_bytes(

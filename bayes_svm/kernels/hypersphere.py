@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.metrics import pairwise
 
 from bayes_svm.kernels.callables import KernelFunction
 from bayes_svm.kernels.gamma import resolve_gamma
 from bayes_svm.kernels.kernel import Kernel
+from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.types import Array
 
 __all__ = ["GaussianKernel", "HypersphereKernel", "inverse_lengths"]
@@ -90,12 +91,15 @@ class HypersphereKernel:
         Raises
         ------
         ValueError
-            If k(x, x) is negative or a value is not finite, or if gamma is "scale" or the kernel
-            "precomputed".
+            If k(x, x) is negative or a value is not finite, or if gamma is "scale" or otherwise no
+            coefficient, or the kernel "precomputed".
         """
         if self.gamma == "scale" or Kernel(self.kernel).precomputed:
             name = "gamma='scale'" if self.gamma == "scale" else "kernel='precomputed'"
             raise ValueError(f"HypersphereKernel({name}) needs more than the points of one call.")
+        if not (self.gamma == "auto" or (isinstance(self.gamma, Real) and self.gamma >= 0.0)):
+            raise ValueError(f"gamma must be 'auto' or a number that is at least 0, and is {self.gamma!r}.")
+        X, Z = _points_of(X, Z)
         kernel = Kernel(self.kernel, resolve_gamma(self.gamma, X), self.degree, self.coef0)
         left = inverse_lengths(kernel.diagonal(X), kernel)
         right = left if Z is X else inverse_lengths(kernel.diagonal(Z), kernel)
@@ -153,5 +157,22 @@ class GaussianKernel:
         return np.asarray(X, dtype=np.float64) / scale
 
     def __call__(self, X: Any, Z: Any) -> Array:
-        """Kernel values of shape (len(X), len(Z))."""
-        return np.asarray(pairwise.rbf_kernel(self.scaled(X), self.scaled(Z), gamma=0.5))
+        """Kernel values of shape (len(X), len(Z)).
+
+        Raises
+        ------
+        ValueError
+            If the length scales are not valid, or so small that a value is not finite.
+        """
+        left, right = _points_of(X, Z)
+        left_scaled = self.scaled(left)
+        right_scaled = left_scaled if right is left else self.scaled(right)
+        return Kernel("rbf", 0.5)(left_scaled, right_scaled)
+
+
+def _points_of(X: Any, Z: Any) -> tuple[Any, Any]:
+    """Two sets of points as arrays, or as sparse matrices of which no entry is given in parts."""
+    left = with_narrow_indices(X) if sparse.issparse(X) else np.asarray(X)
+    if Z is X:
+        return left, left
+    return left, with_narrow_indices(Z) if sparse.issparse(Z) else np.asarray(Z)

@@ -72,7 +72,7 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     coef0 : float, default=0.0
         Constant of "poly" and "sigmoid".
     intercept_scaling : float, default=1.0
-        Value of the constant feature; 0 for none.
+        Value of the constant feature, at most 1e150; 0 for none.
     tol : float, default=1e-3
         Training stops at this relative gap between the value reached and a lower bound of the optimum.
     max_iter : int, default=2000
@@ -148,7 +148,8 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         "degree": [Interval(Real, 0.0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "intercept_scaling": [Interval(Real, 0.0, None, closed="left")],
+        # Its square is added to the kernel values.
+        "intercept_scaling": [Interval(Real, 0.0, 1e150, closed="both")],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object"],

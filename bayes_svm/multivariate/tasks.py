@@ -64,6 +64,11 @@ def task_of(y: Any, weight: Array) -> Task:
         If y is not a classification target, or holds a single class.
     """
     if np.ndim(y) == 2 and type_of_target(y) == "multilabel-indicator":
+        if not np.isin(y, (0, 1)).all():
+            raise ValueError(
+                f"y has columns that hold {np.unique(y).tolist()}: columns of labels hold 0 and 1, as in "
+                " (y > 0).astype(int)."
+            )
         positive = np.asarray(y) > 0
         columns = np.arange(positive.shape[1])
         return Task(True, columns, positive, [f" for label {j}" for j in columns])

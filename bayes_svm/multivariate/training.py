@@ -22,7 +22,7 @@ from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.memory import require_bytes
 from bayes_svm.utils.progress import counted
 from bayes_svm.utils.triangular import cholesky
-from bayes_svm.utils.types import Array
+from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
 __all__ = ["Machines", "Memory", "left_out_values", "train"]
@@ -249,7 +249,7 @@ def left_out_values(estimator: Any, X: Any, y: Any, task: Task, weight: Array) -
     Raises
     ------
     ValueError
-        If a row is in no test part.
+        If a row is not in one test part, or is in the training part too.
     """
     values: Array = np.full(task.positive.shape, np.nan)
     drawn = np.arange(X.shape[0])
@@ -259,11 +259,30 @@ def left_out_values(estimator: Any, X: Any, y: Any, task: Task, weight: Array) -
         drawn, values[weight == 0.0] = np.flatnonzero(weight > 0.0), 0.0
     folds = check_cv(estimator.cv, y[drawn], classifier=True).split(drawn, y[drawn])
     splits = [(drawn[training], drawn[test]) for training, test in folds]
+    _require_each_once(splits, drawn, X.shape[0])
     for training, test in counted(splits, "folds left out"):
         columns = training if precomputed else slice(None)
-        k = None if estimator.k is None else max(1, round(estimator.k * len(training) / len(drawn)))
+        k = None
+        if estimator.k is not None:
+            remaining = float(weight[training].sum())
+            k = max(1, min(round(estimator.k * remaining / float(weight.sum())), int(remaining)))
         machines, _ = train(estimator, X[training][:, columns], task.rows(training), weight[training], k)
         values[test] = machines.values(X[test][:, columns])
-    if np.isnan(values).any():
-        raise ValueError("cv leaves out some rows in no fold: it must leave out each row once.")
     return values
+
+
+def _require_each_once(splits: list[tuple[Indices, Indices]], drawn: Indices, n_rows: int) -> None:
+    """Raise ValueError unless each row is left out once, by a machine that has not seen it."""
+    times = np.zeros(n_rows, dtype=np.intp)
+    for training, test in splits:
+        np.add.at(times, test, 1)
+        if (both := np.intersect1d(training, test)).size:
+            raise ValueError(
+                f"cv trains on rows that it leaves out, such as row {both[0]}: use a splitter such as "
+                "StratifiedKFold."
+            )
+    if (wrong := drawn[times[drawn] != 1]).size:
+        raise ValueError(
+            f"cv leaves out row {wrong[0]} {times[wrong[0]]} times: it must leave out each row once. Use a "
+            "splitter such as StratifiedKFold, without repetitions."
+        )

@@ -62,7 +62,8 @@ class KernelOptimum:
     history : tuple of Evaluation
         All evaluations in order, beginning with the start.
     converged : bool
-        Whether the optimiser reached a minimum.
+        Whether the optimiser reached a minimum. A parameter may be as far from its start as ``factor``
+        allows there, as the length scale of a feature that does not matter.
     message : str
         Message of the optimiser.
     """
@@ -230,7 +231,8 @@ def optimize_kernel(
     (1.83, -0.724, True)
     """
     if kernel is None:
-        gamma = resolve_gamma("scale", check_array(X, input_name="X", dtype=np.float64))
+        points = check_array(X, input_name="X", dtype=np.float64)
+        gamma = resolve_gamma("scale", points, checked_weights(sample_weight, points))
         kernel = GaussianKernel(float(np.sqrt(0.5 / gamma)))
     rows = _checked(X, y, kernel, sample_weight, unbiased)
     if max_samples is not None and len(rows.y) > max_samples:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,9 @@ class LabelledRows:
         Number of classes.
     unbiased : bool
         Whether the pair of a row with itself is left out.
+    own_share : array of shape (n_samples,), optional
+        Of a sample, how much of the pairs of each row with itself counts that counts otherwise: a row is
+        drawn more often than two rows together. All of it by default.
     """
 
     X: Any
@@ -43,6 +46,7 @@ class LabelledRows:
     weight: Array
     n_classes: int
     unbiased: bool
+    own_share: Array | None = None
 
     @property
     def own(self) -> Array:
@@ -51,7 +55,9 @@ class LabelledRows:
         A row of weight w stands for ``max(1, floor(w))`` equal copies, as in leave-one-out. The
         pair of each copy with itself is left out; pairs of different copies count.
         """
-        return self.weight**2 / copies_of_weight(self.weight) * float(self.unbiased)
+        square = self.weight**2
+        own = np.asarray(square / copies_of_weight(self.weight) * float(self.unbiased))
+        return own if self.own_share is None else own + (1.0 - self.own_share) * (square - own)
 
     @property
     def by_class(self) -> Array:
@@ -91,17 +97,19 @@ class LabelledRows:
     def sampled(self, n: int, random_state: Any) -> tuple[LabelledRows, Indices]:
         """About ``n`` rows, from each class its share but at least 2, and their row numbers."""
         random = check_random_state(random_state)
-        chosen = []
+        chosen, share = [], np.ones(len(self.y))
         for number in range(self.n_classes):
             members = np.flatnonzero(self.y == number)
             size = min(len(members), max(2, round(n * len(members) / len(self.y))))
+            share[members] = (size - 1) / max(1, len(members) - 1)
             chosen.append(random.choice(members, size, replace=False))
         rows = np.sort(np.concatenate(chosen))
-        return self.take(rows, self.X[rows]), rows
+        return replace(self.take(rows, self.X[rows]), own_share=share[rows]), rows
 
     def take(self, rows: Any, X: Any) -> LabelledRows:
         """The labels and weights of some rows, with the points ``X``."""
-        return LabelledRows(X, self.y[rows], self.weight[rows], self.n_classes, self.unbiased)
+        share = None if self.own_share is None else self.own_share[rows]
+        return LabelledRows(X, self.y[rows], self.weight[rows], self.n_classes, self.unbiased, share)
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,16 @@ def test_a_value_not_seen_in_fit_matches_nothing_but_counts_in_the_length():
     np.testing.assert_array_equal(fitted.transform([["new", "u"], ["new", "new"]]), [[0.5, 0.5], [0, 0]])
 
 
+@pytest.mark.parametrize(
+    ("fitted", "new"),
+    [([[1], [2]], [["1"], ["3"]]), ([["a"], ["b"]], [[1], [2]]), ([["a"], ["b"]], [[np.nan], [np.nan]])],
+)
+def test_values_of_another_type_match_nothing(fitted, new):
+    transformer = AggregationTransformer().fit(np.array(fitted))
+    np.testing.assert_array_equal(transformer.transform(np.array(new)), np.zeros((2, 2)))
+    np.testing.assert_array_equal(transformer.transform(np.array(fitted)), np.eye(2))
+
+
 class TestUnknownValuesOfNewRows:
     """In a column that had none in training they are unknown as well."""
 

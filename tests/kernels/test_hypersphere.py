@@ -74,6 +74,33 @@ def test_gaussian_kernel_is_the_papers_formula():
     np.testing.assert_allclose(GaussianKernel(lengths).gamma, 0.5 / lengths**2)
 
 
+@pytest.mark.parametrize("far", [1e7, 1e9])
+def test_rows_far_from_the_origin_lose_no_digits(far):
+    X = np.array([[0.0], [1.0], [2.0]])
+    near = GaussianKernel(1.0)(X, X[:2])
+    np.testing.assert_allclose(GaussianKernel(1.0)(X + far, X[:2] + far), near, atol=1e-6)
+    np.testing.assert_array_equal(GaussianKernel(1.0)(X + far, X + far), GaussianKernel(1.0)(X, X))
+
+
+@pytest.mark.parametrize(
+    "kernel", [GaussianKernel(2.0), HypersphereKernel("rbf"), HypersphereKernel("linear")]
+)
+def test_what_points_may_be(kernel):
+    X = np.array([[1.0, 2.0], [0.0, 3.0]])
+    np.testing.assert_array_equal(kernel(X.tolist(), X.tolist()), kernel(X, X.copy()))
+    # The 3 in two parts.
+    parts = sparse.csr_matrix((np.array([1.0, 2.0, 1.0, 2.0]), np.array([0, 1, 1, 1]), np.array([0, 2, 4])))
+    np.testing.assert_allclose(kernel(parts, parts), kernel(X, X), rtol=1e-12)
+    np.testing.assert_allclose(kernel(sparse.coo_array(X), X), kernel(X, X), rtol=1e-12)
+    assert parts.nnz == 4
+
+
+@pytest.mark.parametrize("gamma", [-1.0, "wide", np.nan])
+def test_what_is_no_gamma_is_refused(gamma):
+    with pytest.raises(ValueError, match="gamma must be 'auto' or a number that is at least 0, and is"):
+        HypersphereKernel("rbf", gamma=gamma)(np.eye(2), np.eye(2))
+
+
 @pytest.mark.parametrize(
     ("scale", "message"),
     [
@@ -81,6 +108,7 @@ def test_gaussian_kernel_is_the_papers_formula():
         (0.0, "above 0"),
         (np.inf, "finite"),
         ([1.0, -1.0, 1.0], "above 0"),
+        (1e-200, "NaN or infinity"),
     ],
 )
 def test_length_scales_that_do_not_fit(scale, message):

@@ -9,6 +9,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import RepeatedKFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from _data import noisy, three_classes
@@ -95,6 +96,15 @@ def test_probabilities_from_folds():
     np.testing.assert_allclose(MultivariateSVC(cv=3).fit(X, y).predict_proba(X).sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize("cv", [5, StratifiedKFold(5)])
+@pytest.mark.parametrize("loss", ["precision_at_k", "recall_at_k"])
+def test_k_of_a_fold_is_its_share_of_the_weight(loss, cv):
+    X, y = imbalanced()
+    weight = np.r_[100.0, np.zeros(49), np.ones(250)]
+    model = MultivariateSVC(loss, k=300, C=0.01, cv=cv).fit(X, y, sample_weight=weight)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
 def test_a_warm_start_keeps_the_planes_of_the_same_problem_only():
     X, y = imbalanced()
     warm = MultivariateSVC(C=0.1, warm_start=True).fit(X, y)
@@ -137,7 +147,10 @@ def test_a_gap_that_is_not_reached_is_named():
         ({"beta": 2.0}, "use loss='f_beta'"),
         ({"loss": lambda a, b, c, d: np.where(a == 2, np.nan, 1.0) + 0 * b}, "nan for the contingency table"),
         ({"C": np.inf}, "'C' parameter"),
-        ({"cv": [(np.arange(150, 300), np.arange(150))]}, "leave out each row once"),
+        ({"cv": [(np.arange(150, 300), np.arange(150))]}, "row 150 0 times: it must leave out each row once"),
+        ({"cv": [(np.arange(300), np.arange(300))]}, "cv trains on rows that it leaves out, such as row 0"),
+        ({"cv": RepeatedKFold(n_splits=3, n_repeats=2)}, "row 0 2 times: it must leave out each row once"),
+        ({"intercept_scaling": 1e200}, "'intercept_scaling' parameter"),
     ],
 )  # fmt: skip
 def test_bad_parameters(options, message):
@@ -152,6 +165,10 @@ def test_bad_labels():
         MultivariateSVC().fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match=r"no positive rows.*for label 1"):
         MultivariateSVC().fit(X, np.column_stack([y, np.zeros(len(y), dtype=int)]))
+    for no, yes in ((-1, 1), (0, 2)):
+        labels = np.where(np.column_stack([y, 1 - y]) == 1, yes, no)
+        with pytest.raises(ValueError, match=rf"y has columns that hold \[{no}, {yes}\]: columns of labels"):
+            MultivariateSVC().fit(X, labels)
 
 
 @parametrize_with_checks(

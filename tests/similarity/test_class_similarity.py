@@ -161,6 +161,21 @@ def test_the_error_of_a_sample_is_its_standard_error(kernel):
     assert claimed == pytest.approx(np.sqrt(np.mean(errors**2)), rel=0.2)
 
 
+@pytest.mark.parametrize("options", [{"sample_weight": np.arange(400) % 9 + 1.0}, {"unbiased": False}])
+def test_a_sample_of_rows_that_are_pairs_with_themselves_is_not_biased(options):
+    # A narrow kernel: pairs of a row with itself, or with its copies, are much more alike than others.
+    X, y = noisy(n=400)
+    full = class_similarity(X, y, gamma=4.0, **options)
+    draws = [
+        class_similarity(X, y, gamma=4.0, max_samples=60, random_state=seed, **options) for seed in range(200)
+    ]
+    claimed = np.sqrt(np.mean([draw.standard_error**2 for draw in draws]))
+    errors = np.array([draw.value - full.value for draw in draws])
+    # What bias of second order is left is far below the error of one sample.
+    assert abs(errors.mean()) < 0.5 * claimed
+    assert claimed == pytest.approx(np.sqrt(np.mean(errors**2)), rel=0.25)
+
+
 def test_a_sample_has_two_of_the_rarest_class_and_is_the_same_again():
     X, y = noisy(n=200)
     y = np.r_[np.full(197, "a"), np.full(3, "b")]

@@ -145,6 +145,17 @@ def test_a_machine_takes_the_optimum_as_its_kernel(machine):
     assert machine(kernel=best.kernel).fit(X, y).score(X, y) == 1.0
 
 
+def test_a_row_without_weight_is_absent_and_others_are_counts():
+    X, y = noisy(n=60)
+    weight = np.arange(60) % 4.0
+    far = np.where(weight[:, None] > 0, X, 1e9)
+    found = optimize_kernel(far, y, sample_weight=weight)
+    repeated = np.repeat(np.arange(60), weight.astype(int))
+    expected = optimize_kernel(X[repeated], y[repeated])
+    assert found.history[0].parameters == pytest.approx(expected.history[0].parameters)
+    assert found.value == pytest.approx(expected.value, abs=1e-6)
+
+
 def test_a_sample_is_drawn_once():
     X, y = noisy(n=300)
     first, again = (optimize_kernel(X, y, max_samples=60, random_state=2) for _ in range(2))

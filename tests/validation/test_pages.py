@@ -142,9 +142,16 @@ def test_a_quoted_number_must_be_on_its_page(repository):
         f"| wrong | 0.066 and `0.5` | {link} |",
         "| not from a page | 0.77 | - |",
         f"0.77 in a sentence, {link}",
+        "",
+        "* **Of a list** 0.065 and 77 rows,",
+        f"  and 0.66: {link}",
+        "* 0.77 without a page",
     ]
     (root / "README.md").write_text("\n".join(lines), encoding="utf-8")
-    assert pages.unsupported("README.md", [page]) == ["README.md: 0.066, of 'wrong'"]
+    assert pages.unsupported("README.md", [page]) == [
+        "README.md: 0.066, of 'wrong'",
+        "README.md: 0.66, of 'Of a list** 0.065 and 77 rows,'",
+    ]
 
 
 @pytest.mark.parametrize(
