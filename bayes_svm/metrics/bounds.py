@@ -18,8 +18,8 @@ __all__ = [
 
 
 def _check_bound(n: float, delta: float | None = None, vc_dimension: float | None = None) -> None:
-    if not n >= 1:
-        raise ValueError(f"n={n!r} must be at least 1.")
+    if not 1 <= n < np.inf:
+        raise ValueError(f"n={n!r} must be at least 1, and finite.")
     if delta is not None and not 0 < delta < 1:
         raise ValueError(f"delta={delta!r} is not in (0, 1).")
     if vc_dimension is not None and not 0 < vc_dimension < n:
@@ -59,6 +59,8 @@ def vc_bound(training_error: float, n: int, vc_dimension: float, delta: float = 
     0.270
     """
     _check_bound(n, delta, vc_dimension)
+    if not 0 <= training_error <= 1:
+        raise ValueError(f"training_error={training_error!r} is not in [0, 1].")
     inner = vc_dimension * (np.log(2 * n / vc_dimension) + 1) - np.log(delta / 4)
     return float(training_error + 2 * np.sqrt(inner / n))
 

@@ -43,6 +43,9 @@ def test_leave_one_out_deviation_by_hand():
         (lambda: bounds.hoeffding_bound(10, 1.0), "delta=1.0"),
         (lambda: bounds.leave_one_out_deviation(10, 1.5), "disagreement=1.5"),
         (lambda: bounds.leave_one_out_vc_bound(10, 0), "vc_dimension=0"),
+        (lambda: bounds.vc_bound(-1.0, 100, 20), r"training_error=-1.0 is not in \[0, 1\]"),
+        (lambda: bounds.vc_bound(np.nan, 100, 20), "training_error=nan"),
+        (lambda: bounds.vc_bound(0.1, np.inf, 20), "n=inf must be at least 1, and finite"),
     ],
 )
 def test_what_cannot_be_is_refused(call, message):
