@@ -198,7 +198,9 @@ class BayesSVC(SVCPredictions):
     Notes
     -----
     ``predict`` returns the argmax of ``class_weight_ * predict_proba``; without class weights, the most
-    probable class. For two classes this boundary can differ a little from ``decision_function(X) == 0``.
+    probable class. For two classes this boundary differs from ``decision_function(X) == 0``: mostly a little,
+    but with a small C or a rare class all decision values can have one sign while both classes are predicted.
+    Meta-estimators that take the sign, such as ``OneVsRestClassifier``, then predict worse.
 
     A fitted model keeps its training rows, for :meth:`explain`; :meth:`compact` leaves them out.
 

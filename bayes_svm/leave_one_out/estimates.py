@@ -26,7 +26,7 @@ __all__ = ["Span", "XiAlpha", "doubtful_rows", "span_estimate", "xi_alpha"]
 
 @dataclass(frozen=True)
 class XiAlpha(PerClass):
-    r"""Upper bound of the leave-one-out error, lower bounds of recall, precision and F1.
+    r"""Estimates of the leave-one-out error, recall, precision and F1, which can be bounds.
 
     With :math:`d_+` (:math:`d_-`) the positive (negative) points with
     :math:`\rho \alpha_i R_\Delta^2 + \xi_i \ge 1`, and :math:`n_+` positives of n:
@@ -34,6 +34,11 @@ class XiAlpha(PerClass):
     .. math:: \mathrm{Err} = \frac{d_+ + d_-}{n}, \quad \mathrm{Rec} = 1 - \frac{d_+}{n_+}, \quad
               \mathrm{Prec} = \frac{n_+ - d_+}{n_+ - d_+ + d_-}, \quad
               F_1 = \frac{2 n_+ - 2 d_+}{2 n_+ - d_+ + d_-}
+
+    With :math:`\rho = 2`, solutions that are stable, and one upper bound for the alpha
+    of all copies, the error is at least that of leave-one-out, and the others are at most those. With class
+    weights, or sample weights that are no whole numbers, copies have different upper bounds: removing one
+    can then move the intercept by more than the proof allows for, and the estimates are no bounds.
 
     Parameters
     ----------
@@ -100,8 +105,8 @@ def xi_alpha(
     y : array of shape (n_samples,)
         Class labels.
     rho : float in (0, 2], default=2.0
-        Factor of alpha. 2 gives the proven bound of the leave-one-out counts of stable solutions; 1 is the
-        practical choice for text.
+        Factor of alpha. 2 gives the proven bound of the leave-one-out counts of stable solutions, without
+        class weights and with sample weights that count rows; 1 is the practical choice for text.
     r_delta_squared : float, optional
         Upper bound of ``k(x, x) - k(x, x')`` over all points. By default
         ``max k(x, x) - min k(x, x')`` over the training points, and exactly 1 for unit-length

@@ -1,0 +1,137 @@
+"""How much better the left-out probabilities seem than those of new rows are.
+
+python -m validation.left_out_log_loss --data DIR [--jobs N] [--output FILE]
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from bayes_svm import BayesSVC
+from validation._common import SETS, Page, geometric_mean, parse, parser_for, progress, table
+from validation._sets import (
+    CHOSEN_ON,
+    IMBALANCED,
+    SEVERAL_ROWS,
+    binary_set,
+    drawn,
+    drawn_several,
+    halves_of,
+    log_loss_of,
+)
+from validation.report_groups import GROUPED, GROUPED_ASIDE, simulated
+
+ABOUT = """\
+Mean log loss of `left_out_proba_` (*told*) beside that of `predict_proba` on new rows (*true*), `BayesSVC`
+with its defaults, columns standardised; means over {draws} draws ({few} of several classes). Two classes:
+sets of the IDA benchmark and nine with a rare class, training parts of 30, 60 and 200 rows with at least six
+rows of the rarer class; test rows weigh so that the classes are as frequent as in training. Several classes:
+{several}. Groups: made tables, `groups=` given, tested on rows of new groups; what the settings are is on
+[the page of groups](report_groups.md). *Told / true* is the ratio of the means; over sets, the geometric mean
+with its standard error. Nothing was chosen by this page; *put aside* are the sets, and settings, that no
+choice of the package was made on."""
+SIZES = (30, 60, 200)
+Pair = tuple[float, float]
+
+
+def told_and_true(
+    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray, share: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> Pair:  # fmt: skip
+    """Both log losses; ``share`` weighs the test rows."""
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = BayesSVC().fit(X, y, groups=groups)
+    chosen = model.predict_proba(X_test)[np.arange(len(y_test)), y_test]
+    true = -np.average(np.log(np.maximum(chosen, 1e-15)), weights=share)
+    return log_loss_of(model.left_out_proba_, y), float(true)
+
+
+def of_two(data: str, name: str, n: int, seed: int) -> Pair:
+    """Of a draw of a set of two classes."""
+    X, y, X_test, y_test = drawn(*binary_set(data, name), n, seed)
+    share = np.where(y_test == 1, y.mean() / y_test.mean(), (1 - y.mean()) / (1 - y_test.mean()))
+    return told_and_true(X, y, X_test, y_test, share)
+
+
+def of_several(data: str, name: str, _: int, seed: int) -> Pair:
+    """Of a draw of a set of several classes."""
+    return told_and_true(*drawn_several(data, name, seed))
+
+
+def of_groups(_: str, name: str, __: int, seed: int) -> Pair:
+    """Of a made table of groups."""
+    (X, labels, group), (X_new, labels_new, _) = simulated((GROUPED | GROUPED_ASIDE)[name], seed)
+    scaler = StandardScaler().fit(X)
+    y, y_new = (np.searchsorted(["ill", "well"], one) for one in (labels, labels_new))
+    return told_and_true(scaler.transform(X), y, scaler.transform(X_new), y_new, groups=group)
+
+
+def means_of(
+    case: Callable[[str, str, int, int], Pair], data: str, names: list[str], n: int, draws: int, jobs: int
+) -> dict[str, np.ndarray]:
+    """Both log losses of each set, means over draws."""
+    cases = [(name, seed) for name in names for seed in range(draws)]
+    found = Parallel(n_jobs=jobs)(delayed(case)(data, name, n, seed) for name, seed in cases)
+    progress(f"{case.__name__} {n or ''}: done")
+    return dict(zip(names, np.reshape(found, (len(names), draws, 2)).mean(axis=1), strict=True))
+
+
+def summary(means: dict[str, np.ndarray], halves: list[tuple[str, list[str]]]) -> str:
+    """Ratios over the sets."""
+    lines = []
+    for part, names in halves:
+        ratios = np.array([means[name][0] / means[name][1] for name in names])
+        error = geometric_mean(ratios) * np.log(ratios).std(ddof=1) / np.sqrt(len(ratios))
+        low, high = int(ratios.argmin()), int(ratios.argmax())
+        lines.append(
+            [
+                part, len(names), f"{geometric_mean(ratios):.3f} ± {error:.3f}",
+                f"{ratios[low]:.2f} ({names[low]})", f"{ratios[high]:.2f} ({names[high]})",
+            ]
+        )  # fmt: skip
+    return table(("sets", "number", "told / true", "lowest", "highest"), lines)
+
+
+def by_set(means: dict[str, np.ndarray], aside: set[str]) -> str:
+    """Both log losses of each set."""
+    lines = [
+        [name, "aside" if name in aside else "", f"{told:.3f}", f"{true:.3f}", f"{told / true:.2f}"]
+        for name, (told, true) in means.items()
+    ]
+    return table(("set", "", "told", "true", "told / true"), lines, left=2)
+
+
+def main() -> None:
+    """Print the page."""
+    parser = parser_for(__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=40, metavar="N", help="draws; default: 40")
+    parser.add_argument("--few", type=int, default=10, metavar="N", help="of several classes; default: 10")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes; default: 1")
+    args = parse(parser)
+    several = ", ".join(f"{name} {n}" for name, n in SEVERAL_ROWS.items())
+    about = ABOUT.format(draws=args.draws, few=args.few, several=several)
+    page = Page("validation.left_out_log_loss", "How much better left-out probabilities seem", about)
+    two = [*args.sets, *(IMBALANCED if set(args.sets) == set(SETS) else ())]
+    for n in SIZES:
+        means = means_of(of_two, args.data, two, n, args.draws, args.jobs)
+        aside = set(two) - CHOSEN_ON
+        page.add(f"## Two classes, {n} rows", summary(means, halves_of(two)), by_set(means, aside))
+    names = list(SEVERAL_ROWS)
+    means = means_of(of_several, args.data, names, 0, args.few, args.jobs)
+    page.add("## Several classes", summary(means, halves_of(names)), by_set(means, set(names) - CHOSEN_ON))
+    names = [*GROUPED, *GROUPED_ASIDE]
+    means = means_of(of_groups, args.data, names, 0, args.draws, args.jobs)
+    halves = [("all", names), ("choices made on", [*GROUPED]), ("put aside", [*GROUPED_ASIDE])]
+    page.add("## Groups", summary(means, halves), by_set(means, set(GROUPED_ASIDE)))
+    page.finish(args.output)
+
+
+if __name__ == "__main__":
+    main()
