@@ -59,8 +59,8 @@ class CalibratorLink(Link):
         TypeError
             If the calibrator is a class, not an instance.
         ValueError
-            If it is a classifier without ``predict_proba``, or takes no sample weights although the weights
-            are not multiples of the smallest.
+            If it is a classifier without ``predict_proba``, takes no sample weights although the weights
+            are not multiples of the smallest, or predicts nothing beyond the values that it was fitted to.
         MemoryError
             If it takes no sample weights and the repeated rows do not fit.
         """
@@ -73,7 +73,7 @@ class CalibratorLink(Link):
         features = on_grid(values[used], grid)[:, None]
         labels, weight = positive[used].astype(int), weight[used]
         if has_fit_parameter(fitted, "sample_weight"):
-            return cls(fitted.fit(features, labels, sample_weight=weight), grid)
+            return cls(fitted.fit(features, labels, sample_weight=weight), grid)._checked(features)
         times = weight / weight.min()
         if np.any(np.abs(times - np.round(times)) > 1e-9 * times):
             raise ValueError(
@@ -85,7 +85,19 @@ class CalibratorLink(Link):
             "Use an estimator that takes sample weights.",
         )
         rows = np.repeat(np.arange(len(times)), np.round(times).astype(np.intp))
-        return cls(fitted.fit(features[rows], labels[rows]), grid)
+        return cls(fitted.fit(features[rows], labels[rows]), grid)._checked(features)
+
+    def _checked(self, features: Array) -> CalibratorLink:
+        """The link, if it predicts beyond the values that it was fitted to as well."""
+        beyond = np.array([features.min() - 1.0, features.max() + 1.0])
+        try:
+            self.log_odds(beyond)
+        except ValueError as error:
+            raise ValueError(
+                f"link={self.calibrator} must predict beyond the decision values that it was fitted to, as "
+                f'IsotonicRegression does with out_of_bounds="clip": {error}'
+            ) from error
+        return self
 
     def log_odds(self, values: Array, reading: Array | None = None) -> Array:
         """Log-odds of the calibrator's probability, clipped to stay finite."""
@@ -95,9 +107,6 @@ class CalibratorLink(Link):
         else:
             probability = np.asarray(self.calibrator.predict(features), dtype=np.float64).ravel()
             if not np.isfinite(probability).all():
-                raise ValueError(
-                    f"link={self.calibrator} predicts NaN outside the range that it was fitted to: "
-                    'IsotonicRegression needs out_of_bounds="clip".'
-                )
+                raise ValueError(f"link={self.calibrator} predicts NaN: use one that predicts everywhere.")
         least = np.finfo(float).eps
         return np.asarray(logit(np.clip(probability, least, 1.0 - least)))

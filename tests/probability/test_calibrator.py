@@ -62,6 +62,7 @@ def test_a_calibrator_that_cannot_is_refused():
         fit_links(IsotonicRegression, LinkData(VALUES, y, np.ones(80)), 0.25)
     [link] = fit_links(KNeighborsClassifier(), LinkData(VALUES, y, np.ones(80)), 0.25)
     assert np.all(np.isfinite(link.log_odds(VALUES)))
-    [link] = fit_links(IsotonicRegression(), LinkData(VALUES, y, np.ones(80)), 0.25)
-    with pytest.raises(ValueError, match="out_of_bounds"):
-        link.log_odds(np.array([1e3]))
+    # It would fail at the first row beyond those that it was fitted to.
+    for beyond in ("nan", "raise"):
+        with pytest.raises(ValueError, match=r'must predict beyond .* with out_of_bounds="clip": '):
+            fit_links(IsotonicRegression(out_of_bounds=beyond), LinkData(VALUES, y, np.ones(80)), 0.25)
