@@ -15,7 +15,8 @@ from sklearn.svm import SVC
 
 from bayes_svm import AggregationKernel, class_similarity, leave_one_out, optimize_kernel
 
-folder = next(path for path in (Path("data"), Path("../data"), Path("docs/data")) if path.is_dir())
+folders = (Path("data"), Path("../data"), Path("docs/data"))
+folder = next((path for path in folders if path.is_dir()), folders[0])
 votes = pd.read_csv(folder / "house-votes-84.csv")
 y, votes = votes["class"], votes.drop(columns="class")
 codes = votes.apply(lambda column: column.map({"n": 0, "y": 1, "?": -1})).to_numpy()
