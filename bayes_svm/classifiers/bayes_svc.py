@@ -200,7 +200,7 @@ class BayesSVC(SVCPredictions):
     ``predict`` returns the argmax of ``class_weight_ * predict_proba``; without class weights, the most
     probable class. For two classes this boundary differs from ``decision_function(X) == 0``: mostly a little,
     but with a small C or a rare class all decision values can have one sign while both classes are predicted.
-    Meta-estimators that take the sign, such as ``OneVsRestClassifier``, then predict worse.
+    Meta-estimators that compare decision values, such as ``OneVsRestClassifier``, then predict worse.
 
     A fitted model keeps its training rows, for :meth:`explain`; :meth:`compact` leaves them out.
 

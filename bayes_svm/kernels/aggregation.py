@@ -325,7 +325,8 @@ class AggregationTransformer(
         X = _without_na(X)
         validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=False)
         # The encoder cannot look up numbers among texts, nor texts among numbers: only objects among either.
-        if not hasattr(X, "iloc"):
+        # Times would become other objects than those that it knows.
+        if not hasattr(X, "iloc") and getattr(X, "dtype", np.dtype(object)).kind not in "mM":
             X = np.asarray(X, dtype=object)
         codes = self._codes(X)
         require_bytes(

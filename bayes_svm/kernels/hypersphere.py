@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.utils import check_array
 
 from bayes_svm.kernels.callables import KernelFunction
 from bayes_svm.kernels.gamma import resolve_gamma
@@ -99,7 +100,8 @@ class HypersphereKernel:
             raise ValueError(f"HypersphereKernel({name}) needs more than the points of one call.")
         if not (self.gamma == "auto" or (isinstance(self.gamma, Real) and self.gamma >= 0.0)):
             raise ValueError(f"gamma must be 'auto' or a number that is at least 0, and is {self.gamma!r}.")
-        X, Z = _points_of(X, Z)
+        if not callable(self.kernel):
+            X, Z = _points_of(X, Z)
         kernel = Kernel(self.kernel, resolve_gamma(self.gamma, X), self.degree, self.coef0)
         left = inverse_lengths(kernel.diagonal(X), kernel)
         right = left if Z is X else inverse_lengths(kernel.diagonal(Z), kernel)
@@ -172,7 +174,10 @@ class GaussianKernel:
 
 def _points_of(X: Any, Z: Any) -> tuple[Any, Any]:
     """Two sets of points as arrays, or as sparse matrices of which no entry is given in parts."""
-    left = with_narrow_indices(X) if sparse.issparse(X) else np.asarray(X)
-    if Z is X:
-        return left, left
-    return left, with_narrow_indices(Z) if sparse.issparse(Z) else np.asarray(Z)
+    left = _checked(X)
+    return left, left if Z is X else _checked(Z)
+
+
+def _checked(X: Any) -> Any:
+    points = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
+    return with_narrow_indices(points)

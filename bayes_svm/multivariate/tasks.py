@@ -66,7 +66,7 @@ def task_of(y: Any, weight: Array) -> Task:
     if np.ndim(y) == 2 and type_of_target(y) == "multilabel-indicator":
         if not np.isin(y, (0, 1)).all():
             raise ValueError(
-                f"y has columns that hold {np.unique(y).tolist()}: columns of labels hold 0 and 1, as in "
+                f"y has columns that hold {np.unique(y).tolist()}: columns of labels hold 0 and 1, as"
                 " (y > 0).astype(int)."
             )
         positive = np.asarray(y) > 0

@@ -251,15 +251,15 @@ def left_out_values(estimator: Any, X: Any, y: Any, task: Task, weight: Array) -
     ValueError
         If a row is not in one test part, or is in the training part too.
     """
-    values: Array = np.full(task.positive.shape, np.nan)
-    drawn = np.arange(X.shape[0])
+    # Rows of weight 0 are as good as absent; their values are not read.
+    values: Array = np.zeros(task.positive.shape)
+    used = drawn = np.flatnonzero(weight > 0.0)
     precomputed = Kernel(estimator.kernel).precomputed
-    if isinstance(estimator.cv, Integral):
-        # Rows of weight 0 are as good as absent; their values are not read.
-        drawn, values[weight == 0.0] = np.flatnonzero(weight > 0.0), 0.0
+    if not isinstance(estimator.cv, Integral):
+        drawn = np.arange(X.shape[0])
     folds = check_cv(estimator.cv, y[drawn], classifier=True).split(drawn, y[drawn])
     splits = [(drawn[training], drawn[test]) for training, test in folds]
-    _require_each_once(splits, drawn, X.shape[0])
+    _require_each_once(splits, used, X.shape[0])
     for training, test in counted(splits, "folds left out"):
         columns = training if precomputed else slice(None)
         k = None
@@ -271,17 +271,17 @@ def left_out_values(estimator: Any, X: Any, y: Any, task: Task, weight: Array) -
     return values
 
 
-def _require_each_once(splits: list[tuple[Indices, Indices]], drawn: Indices, n_rows: int) -> None:
-    """Raise ValueError unless each row is left out once, by a machine that has not seen it."""
+def _require_each_once(splits: list[tuple[Indices, Indices]], used: Indices, n_rows: int) -> None:
+    """Raise ValueError unless each row with weight is left out once, by a machine that has not seen it."""
     times = np.zeros(n_rows, dtype=np.intp)
     for training, test in splits:
         np.add.at(times, test, 1)
-        if (both := np.intersect1d(training, test)).size:
+        if (both := np.intersect1d(np.intersect1d(training, test), used)).size:
             raise ValueError(
                 f"cv trains on rows that it leaves out, such as row {both[0]}: use a splitter such as "
                 "StratifiedKFold."
             )
-    if (wrong := drawn[times[drawn] != 1]).size:
+    if (wrong := used[times[used] != 1]).size:
         raise ValueError(
             f"cv leaves out row {wrong[0]} {times[wrong[0]]} times: it must leave out each row once. Use a "
             "splitter such as StratifiedKFold, without repetitions."

@@ -101,7 +101,8 @@ class LabelledRows:
         for number in range(self.n_classes):
             members = np.flatnonzero(self.y == number)
             size = min(len(members), max(2, round(n * len(members) / len(self.y))))
-            share[members] = (size - 1) / max(1, len(members) - 1)
+            if size < len(members):
+                share[members] = (size - 1) / (len(members) - 1)
             chosen.append(random.choice(members, size, replace=False))
         rows = np.sort(np.concatenate(chosen))
         return replace(self.take(rows, self.X[rows]), own_share=share[rows]), rows

@@ -145,6 +145,13 @@ def test_values_of_another_type_match_nothing(fitted, new):
     np.testing.assert_array_equal(transformer.transform(np.array(fitted)), np.eye(2))
 
 
+@pytest.mark.parametrize("unit", ["D", "us", "ns"])
+def test_times_match_themselves(unit):
+    X = np.array([["2020-01-01", "2021-01-01"], ["2020-01-02", "2021-01-01"]], dtype=f"datetime64[{unit}]")
+    found = AggregationTransformer(hypersphere=False).fit(X).transform(X)
+    np.testing.assert_array_equal(found, [[1.0, 0.5], [0.5, 1.0]])
+
+
 class TestUnknownValuesOfNewRows:
     """In a column that had none in training they are unknown as well."""
 

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.svm import SVC
@@ -93,6 +94,25 @@ def test_what_points_may_be(kernel):
     np.testing.assert_allclose(kernel(parts, parts), kernel(X, X), rtol=1e-12)
     np.testing.assert_allclose(kernel(sparse.coo_array(X), X), kernel(X, X), rtol=1e-12)
     assert parts.nnz == 4
+
+
+def test_what_is_no_set_of_points_is_refused():
+    for kernel in (GaussianKernel(), HypersphereKernel("linear")):
+        with pytest.raises(ValueError, match="Expected 2D array"):
+            kernel(np.ones(3), np.ones(3))
+
+
+def test_whole_numbers_are_no_counters_that_overflow():
+    X = np.array([[200, 100], [3, 250]], dtype=np.uint8)
+    for name in ("linear", "poly", "rbf"):
+        kernel = HypersphereKernel(name, gamma=1e-5)
+        np.testing.assert_array_equal(kernel(X, X), kernel(X.astype(float), X.astype(float)))
+
+
+def test_a_callable_gets_what_it_is_given():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    found = HypersphereKernel(lambda A, B: np.outer(A["a"], B["a"]))(frame, frame)
+    np.testing.assert_allclose(found, np.ones((2, 2)))
 
 
 @pytest.mark.parametrize("gamma", [-1.0, "wide", np.nan])

@@ -105,6 +105,16 @@ def test_k_of_a_fold_is_its_share_of_the_weight(loss, cv):
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+def test_folds_may_repeat_rows_without_weight():
+    X, y = imbalanced()
+    weight = np.r_[np.zeros(10), np.ones(290)]
+    halves = np.arange(10, 300, 2), np.arange(11, 300, 2)
+    splits = [(np.r_[:10, one], np.r_[:10, other]) for one, other in (halves, halves[::-1])]
+    found = MultivariateSVC(cv=splits).fit(X, y, sample_weight=weight)
+    expected = MultivariateSVC(cv=[(a[10:], b[10:]) for a, b in splits]).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=1e-9)
+
+
 def test_a_warm_start_keeps_the_planes_of_the_same_problem_only():
     X, y = imbalanced()
     warm = MultivariateSVC(C=0.1, warm_start=True).fit(X, y)

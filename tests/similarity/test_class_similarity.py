@@ -176,6 +176,16 @@ def test_a_sample_of_rows_that_are_pairs_with_themselves_is_not_biased(options):
     assert claimed == pytest.approx(np.sqrt(np.mean(errors**2)), rel=0.25)
 
 
+@pytest.mark.parametrize("options", [{"unbiased": False}, {"sample_weight": np.r_[np.ones(40), 3.0]}])
+def test_a_class_of_one_row_is_in_every_sample(options):
+    X = np.random.default_rng(0).normal(size=(41, 2))
+    y = np.r_[np.zeros(20), np.ones(20), 2]
+    full = class_similarity(X, y, gamma=0.5, **options)
+    found = class_similarity(X, y, gamma=0.5, max_samples=20, random_state=0, **options)
+    assert found.average[2, 2] == full.average[2, 2] == 1.0
+    assert abs(found.value - full.value) < 4 * found.standard_error
+
+
 def test_a_sample_has_two_of_the_rarest_class_and_is_the_same_again():
     X, y = noisy(n=200)
     y = np.r_[np.full(197, "a"), np.full(3, "b")]

@@ -15,7 +15,7 @@ from .output import check_output, say, write_file
 __all__ = ["WHY_OUTSIDE", "add", "add_new_rows", "read_both"]
 
 WHY_OUTSIDE = (
-    "comes from a smooth curve through all training rows, and low and high from those most like the row"
+    "comes from a smooth curve through all training rows, and the interval from those most like the row"
 )
 
 

@@ -15,7 +15,7 @@ from bayes_svm.report.errors import InputError
 from bayes_svm.report.optional import needs
 from bayes_svm.report.text import printable
 
-from .dates import date_of, days
+from .dates import AS_NUMBERS, date_of, days, days_of_numbers
 from .findings import Finding, notes_of
 from .leaks import units_in
 from .names import listed, short, unknown_column
@@ -241,16 +241,15 @@ def _read_all(
     findings: list[Finding] = []
     for one in columns:
         found, strange, beyond = _read(frame[one.name], one, decimal, options)
-        values = found.values
         findings += found.findings
         for row, remark in strange.items():
             remarks[row].append(remark)
         for row, remark in beyond.items():
             outside[row].append(remark)
-        for row in np.flatnonzero(pd.isna(values)).tolist():
+        for row in np.flatnonzero(pd.isna(found.values)).tolist():
             if row not in strange:
                 missing[row].append(one.name)
-        read[one.name] = values
+        read[one.name] = found.values
     for told, some in zip(remarks, outside, strict=True):
         if len(some) > by_chance > 0:
             told.append(f"{len(some)} numbers outside of their training range, by chance at most {by_chance}")
@@ -285,7 +284,7 @@ def _read(
     known = [text for text in different if text not in set(marks)]
     findings = markers_in(texts, marks, seen.name)
     if seen.date:
-        by_text = _dates(known, seen)
+        by_text = _dates(known, seen, decimal)
         findings += [Finding(seen.name, "dates", 0, text) for text in list(by_text)[:1]]
     else:
         numerals = _numbers(known, seen, decimal)
@@ -303,8 +302,8 @@ def _read(
             raise _without_per_cent(seen)
         findings += numerals_in(texts, numerals, seen.name)
     values = np.array([np.nan if text is None else by_text.get(text, np.nan) for text in texts])
-    what = "date" if seen.date else "number"
     read, strange, beyond = _in_range(Values(values, "number", findings), seen)
+    what = "date" if seen.date else "number"
     unread = set(known).difference(by_text)
     for row, text in enumerate(texts):
         if text in unread:
@@ -336,10 +335,14 @@ def _numbers(texts: list[str], seen: Seen, decimal: str | None) -> Numerals:
     )
 
 
-def _dates(texts: list[str], seen: Seen) -> dict[str, float]:
+def _dates(texts: list[str], seen: Seen, decimal: str | None) -> dict[str, float]:
     """The dates among some texts, in the format of the training table."""
-    found = days(texts, seen.date).tolist() if texts else []
-    return {text: day for text, day in zip(texts, found, strict=True) if not np.isnan(day)}
+    if seen.date == AS_NUMBERS:  # written as any number may be: 20210405.0
+        numbers = _numbers(texts, seen, decimal).values
+        dates = {text: days_of_numbers(np.array([number])) for text, number in numbers.items()}
+        return {text: float(one[0]) for text, one in dates.items() if one is not None}
+    found = zip(texts, days(texts, seen.date).tolist(), strict=True)
+    return {text: day for text, day in found if not np.isnan(day)}
 
 
 def _in_range(read: Values, seen: Seen) -> tuple[Values, dict[int, str], dict[int, str]]:
@@ -347,15 +350,14 @@ def _in_range(read: Values, seen: Seen) -> tuple[Values, dict[int, str], dict[in
     outside; none can be computed with that is too large.
     """
     values, findings = read.values, list(read.findings)
-    for text in seen.missing:
+    for text in () if seen.date else seen.missing:  # days are not as they were written
         if PLAIN["."].fullmatch(text) and (count := int((values == float(text)).sum())):
             findings.append(Finding(seen.name, "marker", count, text))
             values = np.where(values == float(text), np.nan, values)
     width, distance = seen.high - seen.low, np.maximum(seen.low - values, values - seen.high)
     known = np.abs(values) <= HUGE
     written = date_of if seen.date else "{:g}".format
-    far: dict[int, str] = {}
-    beyond: dict[int, str] = {}
+    far, beyond = dict[int, str](), dict[int, str]()
     for row in np.flatnonzero(distance > BEYOND * width).tolist():
         value = written(values[row]) if known[row] else f"{values[row]:g}"
         remark = (

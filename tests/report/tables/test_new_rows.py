@@ -99,6 +99,22 @@ def test_dates_written_as_numbers(write):
     np.testing.assert_array_equal(found.frame["seen"], [18414.0, np.nan, np.nan, np.nan])
     strange = ["'2020061' in column seen is no date"], ["'20200631' in column seen is no date"]
     assert found.remarks == [[], strange[0], [], strange[1]]
+    # Beside a text they are texts, written as any number may be.
+    for cells in (
+        "20200601.0\n20200602.0\nNA",
+        '"20200601,0"\n"20200602,0"\nNA',
+        '"20,200,601"\n"20,200,602"\n?',
+    ):
+        found = read_new_rows(write(f"seen\n{cells}\n"), columns, (), Options())
+        np.testing.assert_array_equal(found.frame["seen"], [18414.0, 18415.0, np.nan])
+        assert found.remarks == [[], [], []]
+
+
+def test_a_day_is_not_missing_because_its_number_is(write):
+    columns = (Seen("seen", "number", "%Y%m%d", 9000.0, 11000.0, missing=("9999",)),)
+    found = read_new_rows(write("seen\n19970518\n9999\n"), columns, (), Options())
+    np.testing.assert_array_equal(found.frame["seen"], [9999.0, np.nan])
+    assert found.missing == [[], ["seen"]]
 
 
 def test_a_comma_that_may_mean_either_is_asked_for(write):
