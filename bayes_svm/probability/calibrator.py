@@ -93,9 +93,10 @@ class CalibratorLink(Link):
         try:
             self.log_odds(beyond)
         except ValueError as error:
+            advice = ' Give it out_of_bounds="clip".' if hasattr(self.calibrator, "out_of_bounds") else ""
             raise ValueError(
-                f"link={self.calibrator} must predict beyond the decision values that it was fitted to, as "
-                f'IsotonicRegression does with out_of_bounds="clip": {error}'
+                f"link={self.calibrator} predicts nothing beyond the decision values that it was fitted to: "
+                f"{error}{advice}"
             ) from error
         return self
 
@@ -107,6 +108,6 @@ class CalibratorLink(Link):
         else:
             probability = np.asarray(self.calibrator.predict(features), dtype=np.float64).ravel()
             if not np.isfinite(probability).all():
-                raise ValueError(f"link={self.calibrator} predicts NaN: use one that predicts everywhere.")
+                raise ValueError(f"link={self.calibrator} predicts NaN, and must predict everywhere.")
         least = np.finfo(float).eps
         return np.asarray(logit(np.clip(probability, least, 1.0 - least)))

@@ -64,5 +64,5 @@ def test_a_calibrator_that_cannot_is_refused():
     assert np.all(np.isfinite(link.log_odds(VALUES)))
     # It would fail at the first row beyond those that it was fitted to.
     for beyond in ("nan", "raise"):
-        with pytest.raises(ValueError, match=r'must predict beyond .* with out_of_bounds="clip": '):
+        with pytest.raises(ValueError, match=r'nothing beyond the .* Give it out_of_bounds="clip"'):
             fit_links(IsotonicRegression(out_of_bounds=beyond), LinkData(VALUES, y, np.ones(80)), 0.25)
