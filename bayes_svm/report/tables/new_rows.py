@@ -15,7 +15,7 @@ from bayes_svm.report.errors import InputError
 from bayes_svm.report.optional import needs
 from bayes_svm.report.text import printable
 
-from .dates import AS_NUMBERS, date_of, days, days_of_numbers
+from .dates import AS_NUMBERS, date_of, days
 from .findings import Finding, notes_of
 from .leaks import units_in
 from .names import listed, short, unknown_column
@@ -337,11 +337,11 @@ def _numbers(texts: list[str], seen: Seen, decimal: str | None) -> Numerals:
 
 def _dates(texts: list[str], seen: Seen, decimal: str | None) -> dict[str, float]:
     """The dates among some texts, in the format of the training table."""
-    if seen.date == AS_NUMBERS:  # written as any number may be: 20210405.0
+    written = {text: text for text in texts}
+    if seen.date == AS_NUMBERS:  # as any number may be written: 20210405.0
         numbers = _numbers(texts, seen, decimal).values
-        dates = {text: days_of_numbers(np.array([number])) for text, number in numbers.items()}
-        return {text: float(one[0]) for text, one in dates.items() if one is not None}
-    found = zip(texts, days(texts, seen.date).tolist(), strict=True)
+        written = {text: f"{number:.15g}" for text, number in numbers.items()}
+    found = zip(written, days(list(written.values()), seen.date).tolist(), strict=True)
     return {text: day for text, day in found if not np.isnan(day)}
 
 
