@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -28,6 +29,7 @@ from bayes_svm.leave_one_out.folds import group_numbers
 from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.leave_one_out.result import LeaveOneOut
 from bayes_svm.probability.link import LinkData
+from bayes_svm.probability.links import kind_of
 from bayes_svm.probability.probabilities import Calibration
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.parallel import working_threads
@@ -177,9 +179,9 @@ class BayesSVC(SVCPredictions):
         that stands for copies in several strata has the mean of their values. NaN for a row that is not left
         out: see ``leave_out_size``.
     left_out_proba_ : array of shape (n_samples, n_classes)
-        The link's probabilities at these values. A joint link has many parameters; the probabilities of a
-        row therefore come from one fitted without the tenth of the strata that the row is in. NaN for a row
-        that is not left out.
+        The link's probabilities at these values. A joint link has many parameters, and groups of two
+        classes may be few; the probabilities of a row are then by a link fitted without the tenth of the
+        strata that the row is in. NaN for a row that is not left out.
     left_out_ : LeaveOneOut
         The left-out values with their status and accuracy, and what :meth:`predict` would have returned for
         each row: its error, recall, precision and F1.
@@ -294,7 +296,7 @@ class BayesSVC(SVCPredictions):
         """
         machine, leaving, reading = reader.machine, reader.leaving, joined_readings(found)
         # Links and joint link, fitted to the left-out values.
-        data = link_data(machine, leaving, found, reading)
+        data = link_data(reader, found, reading)
         self._calibration = Calibration(self.link, self.smoothing, self.multiclass, self.class_weight_)
         self._probabilities = self._calibration.fit(data)
         self._venn_abers = predictors(
@@ -329,7 +331,9 @@ class BayesSVC(SVCPredictions):
         # The parameters of the fit, which may be set to others before new points join its rows.
         vertices = all(solution.exact and not solution.shared for solution in solutions)
         joins = reader.groups is None and vertices and may_be_joined(machine)
-        self._joined = {name: getattr(self, name) for name in self._parameter_constraints} if joins else None
+        given = {name: getattr(self, name) for name in self._parameter_constraints}
+        own = {"kernel": machine.kernel.function, "class_weight": copy(self.class_weight)}
+        self._joined = given | own if joins else None
         self._expansion = without_repeats(machine.row_of[self.support_], self.dual_coef_)
         self._weights = weights_of(machine.kernel, self.dual_coef_, self.support_vectors_)
         self.intercept_ = np.array([solution.intercept for solution in solutions])
@@ -353,6 +357,10 @@ class BayesSVC(SVCPredictions):
         proba[rows] = np.exp(self._probabilities.logs(found.decision_values[rows], read))
         if self.joint_link_ is not None:
             proba = leaving.row_means(self._probabilities.crossed_proba(data.reading), proba)
+        elif len(self.classes_) == 2 and data.folds is not None and kind_of(self.link).fitted:
+            # Of few groups even one link reads so much that they look better than new ones.
+            told = self._calibration.proba_across(data, data.folds, self._probabilities)
+            proba = leaving.row_means(told, proba)
         self.left_out_decision_values_ = found.decision_values
         self.left_out_proba_ = proba
         predicted = found.predicted.copy()

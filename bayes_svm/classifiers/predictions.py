@@ -21,15 +21,18 @@ from bayes_svm.dual.machine import Machine
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.utils.metaestimators import decided
+from bayes_svm.utils.progress import counted
 from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array
 
-__all__ = ["SVCPredictions", "blocks_of", "left_out_logs", "may_be_joined"]
+__all__ = ["BLOCKS", "SVCPredictions", "blocks_of", "left_out_logs", "may_be_joined"]
 
 # With at most so many rows, probability intervals treat a new point like all others.
 TRANSDUCTIVE = 200
-# So many new points are handled together.
-AT_A_TIME = 256
+# So many new points are handled together; what progress calls them.
+AT_A_TIME, BLOCKS = 256, "blocks of intervals"
+# In decision values of several classes this stands for the logarithm of a probability of 0.
+IMPOSSIBLE = -1e6
 
 
 class Bag(NamedTuple):
@@ -120,7 +123,8 @@ class SVCPredictions(Compactable, SVCParameters):
         if len(self.classes_) == 2:
             return self._margins(X)
         logs = self._log_proba(X)
-        values = normalised_log_odds(logs + np.log(self.class_weight_))
+        # Of a class that is impossible they would be infinite.
+        values = normalised_log_odds(np.maximum(logs, IMPOSSIBLE) + np.log(self.class_weight_))
         # Of classes whose probabilities are equal but for rounding, `predict` takes the first.
         predicted = decided(np.exp(logs), self.class_weight_)
         other = (values.argmax(axis=1) != predicted).nonzero()[0]
@@ -345,7 +349,7 @@ class SVCPredictions(Compactable, SVCParameters):
             return of_fit
         with one_blas_thread():
             predictor = self._transductive()
-            found = [predictor.intervals(X[block]) for block in blocks_of(X)]
+            found = [predictor.intervals(X[block]) for block in counted(blocks_of(X), BLOCKS)]
         ends, inexact = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return where_exact(ends, inexact, of_fit)
 

@@ -28,8 +28,8 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["SolutionReader", "SolutionReading", "joined_readings", "link_data", "rows_left_out"]
 
-# Number of folds by which the joint link is cross-validated.
-JOINT_FOLDS = 10
+# Number of folds by which a joint link, or the link of rows in groups, is cross-validated.
+FOLDS = 10
 # Problems of fewer points are read sooner one after the other.
 LEAST = 1000
 # What a problem takes at most where all points are free, in bytes for each kernel value, and what it takes if
@@ -167,18 +167,18 @@ def joined_readings(found: list[SolutionReading]) -> Array | None:
     return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
-def link_data(
-    machine: Machine, leaving: Leaving, found: list[SolutionReading], reading: Array | None
-) -> LinkData:
+def link_data(reader: SolutionReader, found: list[SolutionReading], reading: Array | None) -> LinkData:
     """What the links are fitted to: left-out value, label, weight and reading of each part."""
+    machine, leaving = reader.machine, reader.leaving
     values = [_without_rounding(one.parts.values, one.solution.resolution) for one in found]
+    crossed = machine.n_problems > 1 or reader.groups is not None
     return LinkData(
         values=values[0] if len(values) == 1 else np.column_stack(values),
         y=machine.y[leaving.part_row],
         weight=leaving.part_weight(machine.weight),
         reading=None if reading is None else leaving.part_means(reading, machine.weight),
         scales=[one.scale for one in found],
-        folds=leaving.part_shares(JOINT_FOLDS, machine) if machine.n_problems > 1 else None,
+        folds=leaving.part_shares(FOLDS, machine) if crossed else None,
     )
 
 

@@ -47,7 +47,7 @@ ON_MARGIN, MOST_ON_MARGIN, RIDGE = 1e-6, 1000, 1e-12
 
 NOT_CONVEX = (
     "the kernel is not positive semi-definite, so this is a stationary point, not the optimum: choose "
-    "another kernel or other parameters"
+    "another kernel or other parameters, or compute the values in double precision if they are rounded"
 )
 STOPPED = (
     "stopped after max_iter={max_iter} steps with a violation of {violation:.2g}: raise max_iter, scale "

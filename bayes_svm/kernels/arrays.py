@@ -37,10 +37,11 @@ def require_finite(values: Array, kernel: object) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values.sum())
     if suspicious and not np.isfinite(values).all():
-        raise ValueError(
-            f"The kernel {kernel} returned NaN or infinity. Scale the features, or choose "
-            "smaller values of its parameters."
-        )
+        if getattr(kernel, "function", "") == "poly" and kernel.degree % 1.0:  # type: ignore[attr-defined]
+            advice = "A degree that is no whole number has no value where gamma x'z + coef0 is negative."
+        else:
+            advice = "Scale the features, or choose smaller values of its parameters."
+        raise ValueError(f"The kernel {kernel} returned NaN or infinity. {advice}")
     return values
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from bayes_svm.kernels.arrays import require_finite
 from bayes_svm.kernels.callables import CallableFormula, KernelFunction
@@ -70,9 +71,11 @@ class Kernel:
         Kernel
             The kernel, its gamma a number.
         """
-        takes_gamma = cls(estimator.kernel).takes_gamma
-        gamma = resolve_gamma(estimator.gamma, X, sample_weight) if takes_gamma else 1.0
-        return cls(estimator.kernel, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0)
+        # A kernel with parameters may be given others after the fit.
+        has_parameters = hasattr(estimator.kernel, "get_params")
+        function = clone(estimator.kernel, safe=False) if has_parameters else estimator.kernel
+        gamma = resolve_gamma(estimator.gamma, X, sample_weight) if cls(function).takes_gamma else 1.0
+        return cls(function, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0)
 
     @property
     def _kind(self) -> type[Formula]:

@@ -226,7 +226,10 @@ def _dealt(counts: Array, number: int) -> Indices:
         uneven = np.square(after / total).sum(axis=1) - np.square(filled / total).sum(axis=1)
         whole_class = (after[:, group > 0] >= total[group > 0]).any(axis=1)
         # Avoid strata with the whole of a class; among the others take the most even, then the emptiest.
-        stratum[k] = np.lexsort((after.sum(axis=1), uneven.round(12), whole_class))[0]
+        found = np.arange(number)
+        for key in (whole_class, uneven.round(12), after.sum(axis=1)):
+            found = found[key[found] == key[found].min()]
+        stratum[k] = found[0]
         filled[stratum[k]] += group
     return stratum
 

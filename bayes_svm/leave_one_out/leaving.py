@@ -151,7 +151,11 @@ class Leaving:
         share = (self.copies / total[self.part_kind]).reshape(-1, *[1] * (values.ndim - 1))
         means = np.zeros((len(self.row), *values.shape[1:]))
         np.add.at(means, self.part_kind, share * values)
-        return self._spread(means, absent)
+        # Rounding must not take a mean of probabilities beyond 1.
+        highest, lowest = values[self._first_part], values[self._first_part]
+        np.maximum.at(highest, self.part_kind, values)
+        np.minimum.at(lowest, self.part_kind, values)
+        return self._spread(np.clip(means, lowest, highest), absent)
 
     def row_largest(self, values: NDArray[Any], absent: NDArray[Any]) -> NDArray[Any]:
         """The same with the largest value in place of the mean."""

@@ -107,7 +107,8 @@ class LinkData:
     scales : list of float, optional
         :func:`bayes_svm.probability.calibration.offset_scale` of each machine.
     folds : array of shape (n_samples, n_folds), optional
-        Share of each point in each of the folds by which the joint link of several classes is validated.
+        Share of each point in each of the folds by which the joint link of several classes, or the link of
+        rows in groups, is cross-validated.
     """
 
     values: Array

@@ -24,6 +24,7 @@ from bayes_svm.probability.sigmoid import INSEPARABLE
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array
+from bayes_svm.utils.warn import warn
 
 __all__ = ["Calibration", "Probabilities"]
 
@@ -120,6 +121,45 @@ class Calibration:
             return Probabilities(links, joint, crossed=crossed)
         equal = bool(np.ptp(self.class_weight) <= EQUAL_WEIGHTS * self.class_weight.max())
         return Probabilities(links, winner=self.multiclass != "normalise" and equal)
+
+    def proba_across(self, data: LinkData, shares: Array, fitted: Probabilities) -> Array:
+        """Probabilities at left-out values, each by links fitted to the values of the other folds.
+
+        Parameters
+        ----------
+        data : LinkData
+            Left-out decision values with labels and weights.
+        shares : array of shape (n_samples, n_folds)
+            Share of each value in each fold.
+        fitted : Probabilities
+            Links fitted to all values.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Probabilities at all values.
+
+        Warns
+        -----
+        UserWarning
+            If a calibrator cannot be fitted without a fold, or returns NaN for it. The probabilities are
+            then by the calibrator fitted to all values; a joint link is still that of the other folds.
+        """
+        told = np.zeros((len(data.y), len(self.class_weight)))
+        try:
+            for share in shares.T:
+                told += share[:, None] * self.proba_without(data, share, fitted)
+        except ValueError as error:
+            if isinstance(self.link, str):
+                raise
+            warn(
+                f"link={self.link} cannot be fitted without one of {shares.shape[1]} folds of what is left "
+                f"out, so left_out_proba_ is by the link fitted to all rows: {error}"
+            )
+            if fitted.joint is not None:
+                return fitted.crossed_proba(data.reading)
+            return np.exp(fitted.logs(data.values, data.reading))
+        return told
 
     def proba_without(self, data: LinkData, share: Array, fitted: Probabilities) -> Array:
         """Probabilities at left-out values, by links fitted to only a part of these values.

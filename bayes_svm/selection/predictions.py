@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.classifiers.explaining import as_one_row
 from bayes_svm.classifiers.explanation import Explanation
-from bayes_svm.classifiers.predictions import blocks_of, left_out_logs
+from bayes_svm.classifiers.predictions import BLOCKS, blocks_of, left_out_logs
 from bayes_svm.conformal.intervals import read_bags, where_exact
 from bayes_svm.conformal.venn_abers import VennAbers, intervals
 from bayes_svm.probability.several import normalised_log_odds
 from bayes_svm.selection.mixture import pooled
 from bayes_svm.selection.trials import last_step
 from bayes_svm.utils.metaestimators import before_last, decided
+from bayes_svm.utils.progress import counted
 from bayes_svm.utils.scikit_learn import safe_indexing
 from bayes_svm.utils.types import Array, Mask
 
@@ -118,7 +119,8 @@ class SearchPredictions:
             for one in given
         ]
         found = [
-            self._transductive([safe_indexing(one, block) for one in given]) for block in blocks_of(of_fit)
+            self._transductive([safe_indexing(one, block) for one in given])
+            for block in counted(blocks_of(of_fit), BLOCKS)
         ]
         ends, inexact = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return where_exact(ends, inexact, of_fit)

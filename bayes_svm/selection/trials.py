@@ -18,7 +18,6 @@ from bayes_svm.selection.criteria import similarity
 from bayes_svm.utils.progress import say
 from bayes_svm.utils.scikit_learn import routing_enabled
 from bayes_svm.utils.types import Array
-from bayes_svm.utils.warn import warn
 
 __all__ = [
     "Data",
@@ -132,28 +131,9 @@ class LeftOut:
         return self.leaving.row_means(self.part_shares, absent)
 
     def crossed_proba(self, model: BayesSVC) -> Array:
-        """Left-out probabilities of the rows, each by the link that is fitted without the row's fold.
-
-        Warns
-        -----
-        UserWarning
-            If a calibrator cannot be fitted without a fold, or returns NaN for it. The probabilities are
-            then by the calibrator fitted to all rows.
-        """
-        try:
-            told = sum(
-                own[:, None] * model._calibration.proba_without(self.data, own, model._probabilities)
-                for own in self.part_shares.T
-            )
-        except ValueError as error:
-            if isinstance(model.link, str):
-                raise
-            warn(
-                f"link={model.link} cannot be fitted without a third of the strata, so the search's "
-                f"left_out_proba_ is by the link fitted to all rows: {error}"
-            )
-            return np.asarray(model.left_out_proba_)
-        return self.leaving.row_means(np.asarray(told), model.left_out_proba_)
+        """Left-out probabilities of the rows, each by the link that is fitted without the row's fold."""
+        told = model._calibration.proba_across(self.data, self.part_shares, model._probabilities)
+        return self.leaving.row_means(told, model.left_out_proba_)
 
 
 def last_step(estimator: Any) -> BayesSVC:

@@ -5,8 +5,9 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -15,6 +16,9 @@ from sklearn.svm import SVC
 
 from _data import noisy, three_classes
 from bayes_svm import BayesSVC, RejectOptionClassifier, leave_one_out
+from bayes_svm.leave_one_out.cases import what_leaves
+from bayes_svm.probability.link import Sample
+from bayes_svm.probability.links import kind_of
 from bayes_svm.selection.search import BayesSVCSearch
 
 X, Y = noisy(n=60)
@@ -149,6 +153,79 @@ def test_probabilities_of_groups_are_those_of_new_groups(twins):
     ]
     assert told[0] < 0.3
     assert told[1] > 0.6
+
+
+def patients(random, number, rows):
+    """Patients of one class each, whose rows are alike."""
+    label = np.arange(number) % 2
+    each = random.normal(size=(number, 4)) + 1.6 * label[:, None]
+    data = np.repeat(each, rows, axis=0) + random.normal(size=(number * rows, 4))
+    return data, np.repeat(label, rows), np.repeat(np.arange(number), rows)
+
+
+def test_probabilities_of_few_patients_are_those_of_new_ones():
+    """One link read all of them, and told what it had read."""
+    losses = []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        data, y, groups = patients(random, 8, 10)
+        new, of_new, _ = patients(random, 100, 5)
+        model = quiet(lambda data=data, y=y, groups=groups: BayesSVC().fit(data, y, groups=groups))
+        told, one_link = (
+            model.left_out_proba_[:, 1],
+            expit(model.link_.log_odds(model.left_out_decision_values_)),
+        )
+        losses.append([log_loss(y, told), log_loss(y, one_link), log_loss(of_new, model.predict_proba(new))])
+    told, one_link, true = np.mean(losses, axis=0)
+    assert 0.85 < told / true < 1.1
+    assert one_link / true < 0.8
+
+
+@pytest.mark.parametrize("leave_out", ["strata", "rows", GroupKFold(4)])
+def test_the_link_of_a_group_is_fitted_to_others(leave_out):
+    """The links without each fold of the strata, fitted one by one to what they are to read."""
+    data, y, groups = patients(np.random.default_rng(5), 10, 4)
+    model = BayesSVC(link="dumais", leave_out=leave_out).fit(data, y, groups=groups)
+    values = model.left_out_decision_values_
+    machine = model._machine(data, y, None)
+    leaving = what_leaves(machine, leave_out, y, groups)
+    shares = leaving.part_shares(10, machine)
+    shares = leaving.row_means(shares, np.zeros((len(y), shares.shape[1])))
+    assert shares.shape[1] == {"strata": 5, "rows": 10}.get(str(leave_out), 4)
+    for share in shares.T:
+        own = share == 1
+        others = Sample(values[~own], y[~own] == 1, np.ones(int((~own).sum())))
+        told = expit(kind_of("dumais").fit(others, 1.0).log_odds(values[own]))
+        np.testing.assert_allclose(model.left_out_proba_[own, 1], told, rtol=1e-9)
+
+
+def test_a_link_that_is_not_fitted_reads_no_groups():
+    data, y, groups = patients(np.random.default_rng(5), 10, 4)
+    model = BayesSVC(link="hinge").fit(data, y, groups=groups)
+    told = expit(model.link_.log_odds(model.left_out_decision_values_))
+    np.testing.assert_allclose(model.left_out_proba_[:, 1], told, rtol=1e-12)
+
+
+class NeedsThirty(RegressorMixin, BaseEstimator):
+    """A calibrator that cannot be fitted to fewer rows."""
+
+    def fit(self, X, y):
+        if len(y) < 30:
+            raise ValueError("too few rows")
+        self.mean_ = float(np.mean(y))
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+def test_a_calibrator_that_cannot_be_fitted_to_the_other_groups_is_told():
+    data, y, groups = patients(np.random.default_rng(5), 8, 4)
+    with pytest.warns(
+        UserWarning, match="NeedsThirty.*cannot be fitted without one of 4 folds.*too few rows"
+    ):
+        model = BayesSVC(link=NeedsThirty()).fit(data, y, groups=groups)
+    np.testing.assert_allclose(model.left_out_proba_, 0.5)
 
 
 def test_wide_data_have_probabilities_that_tell_something():

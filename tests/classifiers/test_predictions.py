@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.tree import DecisionTreeClassifier
@@ -126,6 +127,29 @@ def test_parameters_set_after_the_fit_change_no_prediction():
     clf = BayesSVC().fit(X, y)
     before = clf.predict_proba(2 * X)
     np.testing.assert_array_equal(clf.set_params(C=1e-3).predict_proba(2 * X), before)
+
+
+@pytest.mark.parametrize("data", [noisy, three_classes])
+def test_what_is_changed_inside_a_parameter_after_the_fit_changes_nothing(data):
+    X, y = data()
+    costs, kernel = {y[0]: 3.0}, RBF(1.0)
+    clf = BayesSVC(kernel=kernel, class_weight=costs).fit(X, y)
+    small = clf.compact()
+    before = clf.predict_proba(2 * X), clf.predict_interval(X[:3])
+    costs[y[0]] = 100.0
+    clf.set_params(kernel__length_scale=9.0)
+    for found, expected in zip((clf.predict_proba(2 * X), clf.predict_interval(X[:3])), before, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(small.predict_proba(2 * X), before[0])
+
+
+def test_the_log_odds_of_what_is_impossible_are_finite():
+    X, y = three_classes()
+    clf = BayesSVC(link="clipped").fit(X, y)
+    assert clf.predict_proba(X).min() == 0.0
+    values = clf.decision_function(X)
+    assert np.isfinite(values).all()
+    np.testing.assert_array_equal(clf.classes_[values.argmax(axis=1)], clf.predict(X))
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])

@@ -34,3 +34,9 @@ def test_gamma_by_name_and_by_number():
     assert resolve_gamma("auto", X) == 0.25
     assert resolve_gamma(3, X) == 3.0
     assert resolve_gamma("scale", np.full((5, 2), 7.0)) == 1.0
+
+
+@pytest.mark.parametrize("value", [0.1, 1e8 / 3, -7.7e-5])
+def test_gamma_scale_of_constant_rows_is_one(value):
+    X = np.full((37, 3), value)
+    assert resolve_gamma("scale", X) == resolve_gamma("scale", X, np.linspace(0.1, 3.0, 37)) == 1.0

@@ -121,6 +121,11 @@ def test_large_finite_values_are_no_error():
     assert np.isfinite(Kernel("linear")(X, X)).all()
 
 
+def test_a_degree_that_is_no_whole_number_is_named():
+    with pytest.raises(ValueError, match="A degree that is no whole number has no value where gamma x'z"):
+        Kernel("poly", degree=2.5)(np.array([[1.0]]), np.array([[-1.0]]))
+
+
 @pytest.mark.parametrize("degree", [0, 0.5])
 def test_degrees_below_one_are_powers_too(degree):
     X = np.random.default_rng(0).uniform(size=(30, 3))

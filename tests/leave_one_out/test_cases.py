@@ -16,6 +16,7 @@ from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.leave_one_out import read_machine
 from bayes_svm.leave_one_out.cases import groups_alone, rows_alone, strata, strata_of_groups
+from bayes_svm.leave_one_out.leaving import Leaving
 from bayes_svm.leave_one_out.methods import Wanted
 from oracles.left_out import train
 
@@ -246,6 +247,17 @@ def test_a_class_that_lives_in_one_group_is_named():
     alone = np.where(y == 1, 99, groups)
     with pytest.raises(ValueError, match="Class 1 lives in one group only"):
         BayesSVC().fit(X, y, groups=alone)
+
+
+def test_means_of_parts_are_between_them():
+    # 0.1 three times and seven times, of which the mean is more than 0.1 to rounding.
+    leaving = Leaving(
+        np.zeros(10, dtype=int), np.array([0]), np.arange(3), np.zeros(3, dtype=int), np.ones(3),
+        np.array([3.0, 7.0, 6.0]), np.ones(3),
+    )  # fmt: skip
+    for value in (0.1, 1.0, 1.0 / 3.0):
+        means = leaving.row_means(np.full((3, 2), value), np.zeros((10, 2)))
+        np.testing.assert_array_equal(means, np.full((10, 2), value))
 
 
 def test_groups_tell_what_rows_do_not():
