@@ -14,8 +14,8 @@ from bayes_svm.utils.types import Array
 __all__ = ["resolve_gamma"]
 
 TINY = float(np.finfo(float).tiny)
-# A mean may differ from numbers that are all equal by this share of them.
-ROUNDING = 8 * float(np.finfo(float).eps)
+# From a mean that is rounded, numbers that are all equal differ by less than this share of them.
+ROUNDING = 1e-6
 
 
 def resolve_gamma(gamma: str | float, X: Any, sample_weight: Array | None = None) -> float:
@@ -71,5 +71,6 @@ def resolve_gamma(gamma: str | float, X: Any, sample_weight: Array | None = None
         variance = float(centred + weight @ (n_features - counts) * mean**2) / total
     else:
         variance = float(weight @ np.square(X - mean).sum(axis=1)) / total
-    # The entries of a constant X may differ from their mean by its rounding.
-    return 1.0 / (n_features * variance) if variance > (ROUNDING * largest) ** 2 else 1.0
+    if variance <= (ROUNDING * largest) ** 2 and X.min() == X.max():
+        return 1.0
+    return 1.0 / (n_features * variance) if variance > 0 else 1.0

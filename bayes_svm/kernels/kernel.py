@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from bayes_svm.kernels.arrays import require_finite
 from bayes_svm.kernels.callables import CallableFormula, KernelFunction
@@ -73,7 +73,7 @@ class Kernel:
         """
         # A kernel with parameters may be given others after the fit.
         has_parameters = hasattr(estimator.kernel, "get_params")
-        function = clone(estimator.kernel, safe=False) if has_parameters else estimator.kernel
+        function = deepcopy(estimator.kernel) if has_parameters else estimator.kernel
         gamma = resolve_gamma(estimator.gamma, X, sample_weight) if cls(function).takes_gamma else 1.0
         return cls(function, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0)
 

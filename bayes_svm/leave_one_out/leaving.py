@@ -102,7 +102,8 @@ class Leaving:
     def part_shares(self, number: int, machine: Machine) -> Array:
         """Share of each part in each of some folds, to which the cases are dealt in turn.
 
-        The order of the cases follows from what their rows hold, not from the order of the rows.
+        The order of the cases follows from what their rows hold, not from the order of the rows; where
+        groups begin with equal rows, from the order of the groups' labels.
 
         Parameters
         ----------
@@ -129,6 +130,13 @@ class Leaving:
         shares = np.empty((len(self.times), number))
         shares[order] = np.diff(dealt, axis=1).T / self.times[order, None]
         return shares[self.case]
+
+    def fewest_cases(self, machine: Machine) -> int:
+        """Number of cases that hold the class that is in the fewest of them."""
+        leaves = self.removed > 0
+        holds = np.zeros((len(self.times), len(machine.classes)), dtype=bool)
+        holds[self.case[leaves], machine.y[self.part_row[leaves]]] = True
+        return int(np.count_nonzero(holds, axis=0).min())
 
     @property
     def part_each(self) -> bool:

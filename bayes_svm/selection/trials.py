@@ -121,7 +121,9 @@ class LeftOut:
             np.array_equal(getattr(leaving, name), getattr(like.leaving, name))
             for name in ("kind", "case", "part_kind", "copies", "times")
         ):
-            return cls(leaving, data, leaving.part_shares(FOLDS, machine))
+            # A class is in two cases at least; with a fold more, one would have nothing of it.
+            folds = max(2, min(FOLDS, leaving.fewest_cases(machine)))
+            return cls(leaving, data, leaving.part_shares(folds, machine))
         same = replace(data, y=like.data.y, weight=like.data.weight, folds=like.data.folds)
         return cls(like.leaving, same, like.part_shares)
 

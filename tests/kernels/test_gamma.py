@@ -37,6 +37,14 @@ def test_gamma_by_name_and_by_number():
 
 
 @pytest.mark.parametrize("value", [0.1, 1e8 / 3, -7.7e-5])
-def test_gamma_scale_of_constant_rows_is_one(value):
-    X = np.full((37, 3), value)
-    assert resolve_gamma("scale", X) == resolve_gamma("scale", X, np.linspace(0.1, 3.0, 37)) == 1.0
+@pytest.mark.parametrize("n", [37, 100_000])
+def test_gamma_scale_of_constant_rows_is_one(value, n):
+    X = np.full((n, 3), value)
+    for data in (X, sparse.csr_array(X)):
+        for weight in (None, np.linspace(0.1, 3.0, n)):
+            assert resolve_gamma("scale", data, weight) == 1.0
+
+
+def test_gamma_scale_of_rows_that_vary_little_is_that_of_their_variance():
+    X = 1.0 + 1e-9 * np.random.default_rng(0).normal(size=(50, 3))
+    assert resolve_gamma("scale", X) == pytest.approx(1.0 / (3 * X.var()), rel=1e-6)
