@@ -286,7 +286,10 @@ class BayesSVC(SVCPredictions):
         """Fit to checked data; ``store`` holds known left-out values, and keeps those that are found."""
         reader = SolutionReader(self, machine, leaving, groups, store)
         solved = ((self._solve(machine, k), k) for k in range(machine.n_problems))
-        self._fit_to(reader.read_all(solved), reader)
+        data = self._fit_to(reader.read_all(solved), reader)
+        self._tell_groups(leaving, data)
+        if self.verbose:
+            self._report_fit()
 
     def _fit_to(self, found: list[SolutionReading], reader: SolutionReader) -> LinkData:
         """Fit to what was read off the exact solution of each problem: its left-out values, its posterior.
@@ -307,8 +310,6 @@ class BayesSVC(SVCPredictions):
         # The attributes: what predictions are made from, and the rows left out.
         self._store_machine(machine, found, reader)
         self._store_left_out(rows_left_out(machine, leaving, found), leaving, data, reading)
-        if self.verbose:
-            self._report_fit([one.solution for one in found])
         return data
 
     def _solve(self, machine: Machine, k: int, start: Array | None = None) -> DualSolution:
@@ -359,17 +360,29 @@ class BayesSVC(SVCPredictions):
         proba[rows] = np.exp(self._probabilities.logs(found.decision_values[rows], read))
         if self.joint_link_ is not None:
             proba = leaving.row_means(self._probabilities.crossed_proba(data.reading), proba)
-        elif len(self.classes_) == 2 and data.folds is not None and kind_of(self.link).fitted:
-            # Of few groups even one link reads so much that they look better than new ones.
-            told = self._calibration.proba_across(data, data.folds, self._probabilities)
-            proba = leaving.row_means(told, proba)
         self.left_out_decision_values_ = found.decision_values
-        self.left_out_proba_ = proba
-        predicted = found.predicted.copy()
+        self._tell(found, proba)
+
+    def _tell_groups(self, leaving: Leaving, data: LinkData) -> None:
+        """Tell the probabilities of groups of two classes anew, by links fitted to the other folds.
+
+        Of few groups even one link reads so much that they look better than new ones. Where settings are
+        compared that does not matter, and costs time.
+        """
+        if len(self.classes_) > 2 or data.folds is None or not kind_of(self.link).fitted:
+            return
+        told = self._calibration.proba_across(data, data.folds, self._probabilities)
+        self._tell(self.left_out_, leaving.row_means(told, self.left_out_proba_))
+
+    def _tell(self, found: LeaveOneOut, proba: Array) -> None:
+        """The attributes of left-out probabilities, and of what they predict."""
+        predicted, rows = found.predicted.copy(), found.rows
         predicted[rows] = decided(proba[rows], self.class_weight_)
+        self.left_out_proba_ = proba
         self.left_out_ = replace(found, predicted=predicted, jointly=True, proba=proba)
 
-    def _report_fit(self, solutions: list[DualSolution]) -> None:
+    def _report_fit(self) -> None:
+        solutions = self.solution_ if isinstance(self.solution_, list) else [self.solution_]
         for k, solution in enumerate(solutions):
             print(
                 f"[BayesSVC] problem {k}: {solution.smo_steps} steps, {solution.pivots} pivots, "

@@ -26,9 +26,8 @@ from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array
 from bayes_svm.utils.warn import warn
 
-__all__ = ["NOT_CROSSED", "Calibration", "Probabilities"]
+__all__ = ["Calibration", "Probabilities"]
 
-NOT_CROSSED = "left_out_proba_ is by the link fitted to all rows, and may look too good"
 # Class weights that differ by no more than this, relative to the largest, count as equal.
 EQUAL_WEIGHTS = 1e-9
 
@@ -154,8 +153,8 @@ class Calibration:
             if isinstance(self.link, str):
                 raise
             warn(
-                f"{NOT_CROSSED}: without one of {shares.shape[1]} folds link={self.link} cannot be fitted "
-                f"({error}). Choose another link, or add rows."
+                "left_out_proba_ is by the link fitted to all rows, and may look too good: without a fold of "
+                f"them link={self.link} cannot be fitted ({error}). Choose another link, or add rows."
             )
             if fitted.joint is not None:
                 return fitted.crossed_proba(data.reading)

@@ -19,7 +19,6 @@ from bayes_svm.dual.solution import DualSolution
 from bayes_svm.leave_one_out.cases import strata, strata_of_groups, what_leaves
 from bayes_svm.leave_one_out.folds import group_numbers
 from bayes_svm.probability.link import LinkData
-from bayes_svm.probability.probabilities import NOT_CROSSED
 from bayes_svm.probability.sigmoid import INSEPARABLE
 from bayes_svm.selection.criteria import CRITERIA, Criterion
 from bayes_svm.selection.trials import (
@@ -164,8 +163,7 @@ def _scored(
     model, machine = started.model, started.machine
     with warnings.catch_warnings():
         # Some settings of a grid are bad: the search warns if the best one is.
-        for known in (INSEPARABLE, NOT_CROSSED):
-            warnings.filterwarnings("ignore", re.escape(known))
+        warnings.filterwarnings("ignore", re.escape(INSEPARABLE))
         link_data = model._fit_to([readings[0] for readings in columns], started.readers[0])
     if how.losses is None:
         assert how.score is not None

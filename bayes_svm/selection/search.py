@@ -317,6 +317,9 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
             told = crossed_proba(chosen)
         self.estimators_ = [trial.model for trial in used]
         self._venn_abers = predictors(class_proba(self._left_out_logs()), numbers, weight)
+        for trial in {id(one): one for one in (chosen, *used)}.values():
+            assert trial.left_out is not None
+            last_step(trial.model)._tell_groups(trial.left_out.leaving, trial.left_out.data)
         costs = np.array([last_step(model).class_weight_ for model in self.estimators_])
         pooled_costs = np.exp(self.weights_ @ np.log(costs) / self.weights_.sum())
         self.class_weight_ = costs[0] if len(costs) == 1 else pooled_costs

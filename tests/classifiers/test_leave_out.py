@@ -239,9 +239,31 @@ class NeedsThirty(RegressorMixin, BaseEstimator):
 
 def test_a_calibrator_that_cannot_be_fitted_to_the_other_groups_is_told():
     data, y, groups = (one[1:] for one in patients(np.random.default_rng(5), 8, 4))
-    with pytest.warns(UserWarning, match=r"without one of 4 folds link=NeedsThirty\(\) cannot.*too few rows"):
+    with pytest.warns(UserWarning, match=r"without a fold of them link=NeedsThirty\(\) cannot.*too few rows"):
         model = BayesSVC(link=NeedsThirty()).fit(data, y, groups=groups)
     np.testing.assert_allclose(model.left_out_proba_[:, 1], 16 / 31)
+
+
+def test_a_search_warns_of_such_a_calibrator_for_what_it_keeps_only():
+    data, y, groups = (one[1:] for one in patients(np.random.default_rng(5), 8, 4))
+    search = BayesSVCSearch(BayesSVC(link=NeedsThirty()), {"C": [0.1, 1.0, 10.0]})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search.fit(data, y, groups=groups)
+    texts = [str(one.message) for one in caught if "link=NeedsThirty()" in str(one.message)]
+    assert len(set(texts)) == 1
+    assert len(texts) == 2  # of the search, and of its best estimator
+
+
+@pytest.mark.parametrize("combine", ["best", "stack"])
+def test_the_models_of_a_search_tell_of_groups_what_they_would_alone(combine):
+    data, y, groups = patients(np.random.default_rng(5), 10, 4)
+    search = BayesSVCSearch(BayesSVC(), {"C": [0.1, 1.0, 10.0]}, combine=combine)
+    quiet(lambda: search.fit(data, y, groups=groups))
+    for model in (*search.estimators_, search.best_estimator_):
+        alone = clone(model).fit(data, y, groups=groups)
+        np.testing.assert_allclose(model.left_out_proba_, alone.left_out_proba_, atol=1e-9)
+        np.testing.assert_array_equal(model.left_out_.predicted, alone.left_out_.predicted)
 
 
 def test_wide_data_have_probabilities_that_tell_something():
