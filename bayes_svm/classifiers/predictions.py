@@ -32,7 +32,7 @@ TRANSDUCTIVE = 200
 # So many new points are handled together; what progress calls them.
 AT_A_TIME, BLOCKS = 256, "blocks of intervals"
 # In decision values of several classes this stands for the logarithm of a probability of 0.
-IMPOSSIBLE = -1e6
+IMPOSSIBLE = -1e150
 
 
 class Bag(NamedTuple):
@@ -124,7 +124,8 @@ class SVCPredictions(Compactable, SVCParameters):
             return self._margins(X)
         logs = self._log_proba(X)
         # Of a class that is impossible they would be infinite.
-        values = normalised_log_odds(np.maximum(logs, IMPOSSIBLE) + np.log(self.class_weight_))
+        finite = np.where(np.isneginf(logs), IMPOSSIBLE, logs)
+        values = normalised_log_odds(finite + np.log(self.class_weight_))
         # Of classes whose probabilities are equal but for rounding, `predict` takes the first.
         predicted = decided(np.exp(logs), self.class_weight_)
         other = (values.argmax(axis=1) != predicted).nonzero()[0]

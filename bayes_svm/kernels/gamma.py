@@ -71,6 +71,7 @@ def resolve_gamma(gamma: str | float, X: Any, sample_weight: Array | None = None
         variance = float(centred + weight @ (n_features - counts) * mean**2) / total
     else:
         variance = float(weight @ np.square(X - mean).sum(axis=1)) / total
-    if variance <= (ROUNDING * largest) ** 2 and X.min() == X.max():
-        return 1.0
+    if variance <= (ROUNDING * largest) ** 2:
+        used = X[weight > 0]
+        variance = 0.0 if used.min() == used.max() else variance
     return 1.0 / (n_features * variance) if variance > 0 else 1.0

@@ -72,8 +72,12 @@ class Kernel:
             The kernel, its gamma a number.
         """
         # A kernel with parameters may be given others after the fit.
-        has_parameters = hasattr(estimator.kernel, "get_params")
-        function = deepcopy(estimator.kernel) if has_parameters else estimator.kernel
+        function = estimator.kernel
+        if hasattr(function, "get_params"):
+            try:
+                function = deepcopy(function)
+            except TypeError:  # it holds something that has no copy
+                function = estimator.kernel
         gamma = resolve_gamma(estimator.gamma, X, sample_weight) if cls(function).takes_gamma else 1.0
         return cls(function, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0)
 

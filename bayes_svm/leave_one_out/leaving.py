@@ -99,7 +99,7 @@ class Leaving:
         rank = machine.shuffled_rank[machine.row_of[rows]]
         return present[np.lexsort((self.removed[present], rank, machine.y[rows]))]
 
-    def part_shares(self, number: int, machine: Machine) -> Array:
+    def part_shares(self, number: int, machine: Machine, groups: bool = False) -> Array:
         """Share of each part in each of some folds, to which the cases are dealt in turn.
 
         The order of the cases follows from what their rows hold, not from the order of the rows; where
@@ -111,6 +111,10 @@ class Leaving:
             Number of folds.
         machine : Machine
             The training data.
+        groups : bool, default=False
+            Whether groups leave, which need not hold every class. Those of the class that is in the fewest
+            cases are dealt first, and there are no more folds than such cases, but two, so that no fold has
+            a class more, and another less, than it must: what is fitted to the others would be against it.
 
         Returns
         -------
@@ -118,8 +122,12 @@ class Leaving:
             The shares. There are as many folds as cases if the cases are fewer; a case that stands for
             several equal ones counts as often.
         """
-        number = int(min(number, self.times.sum()))
-        shuffled = self.shuffled(machine)
+        number, shuffled = int(min(number, self.times.sum())), self.shuffled(machine)
+        if groups:
+            cases = self._cases_with(machine)
+            number = min(number, max(2, int(cases.min())))
+            label = machine.y[self.part_row[shuffled]]
+            shuffled = shuffled[np.lexsort((label, cases[label]))]
         first = np.full(len(self.times), len(shuffled))
         # A case takes the place of its first part.
         first[self.case[shuffled[::-1]]] = np.arange(len(shuffled))[::-1]
@@ -131,12 +139,12 @@ class Leaving:
         shares[order] = np.diff(dealt, axis=1).T / self.times[order, None]
         return shares[self.case]
 
-    def fewest_cases(self, machine: Machine) -> int:
-        """Number of cases that hold the class that is in the fewest of them."""
+    def _cases_with(self, machine: Machine) -> Indices:
+        """Number of cases that hold each class."""
         leaves = self.removed > 0
         holds = np.zeros((len(self.times), len(machine.classes)), dtype=bool)
         holds[self.case[leaves], machine.y[self.part_row[leaves]]] = True
-        return int(np.count_nonzero(holds, axis=0).min())
+        return np.count_nonzero(holds, axis=0)
 
     @property
     def part_each(self) -> bool:

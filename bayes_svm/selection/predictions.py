@@ -192,7 +192,10 @@ class SearchPredictions:
         return logs[0] if len(logs) == 1 else pooled(np.stack(logs), self.weights_, self.base_)
 
     def _left_out_logs(self) -> Array:
-        """Left-out log-probabilities of the training rows by the models chosen on all of them."""
+        """Left-out log-probabilities of the training rows by the models chosen on all of them.
+
+        After the fit those of groups are by links that have not read them.
+        """
         self._require_models()
         with np.errstate(divide="ignore"):
             return self._pooled([np.log(last_step(model).left_out_proba_) for model in self.estimators_])

@@ -100,7 +100,7 @@ def try_same_kernel(
         model, reader = started.model, started.readers[0]
         with np.errstate(divide="ignore"):
             logs = np.log(model.left_out_proba_)
-        left_out = LeftOut.of(reader.leaving, link_data, started.machine, left_out)
+        left_out = LeftOut.of(reader.leaving, link_data, started.machine, reader.groups is not None, left_out)
         seconds += time.perf_counter() - began
         trials.append(Trial(setting, score, seconds, started.whole, logs, losses, left_out))
         if verbose:

@@ -53,7 +53,7 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
     setting or the weights are chosen anew, and the links fitted anew, without each third of the strata,
     and the probabilities of the third's rows are those of that choice. The machines of the other rows
     have been trained on the third, which flatters the choice; it is made on fewer rows, which makes up
-    for that.
+    for that. With groups of which only two hold a class, halves take the place of thirds.
 
     Parameters
     ----------

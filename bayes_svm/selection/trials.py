@@ -115,15 +115,15 @@ class LeftOut:
     part_shares: Array
 
     @classmethod
-    def of(cls, leaving: Leaving, data: LinkData, machine: Machine, like: LeftOut | None) -> LeftOut:
+    def of(
+        cls, leaving: Leaving, data: LinkData, machine: Machine, grouped: bool, like: LeftOut | None
+    ) -> LeftOut:
         """Divide into folds. Equal arrays of another setting are shared, to save memory."""
         if like is None or not all(
             np.array_equal(getattr(leaving, name), getattr(like.leaving, name))
             for name in ("kind", "case", "part_kind", "copies", "times")
         ):
-            # A class is in two cases at least; with a fold more, one would have nothing of it.
-            folds = max(2, min(FOLDS, leaving.fewest_cases(machine)))
-            return cls(leaving, data, leaving.part_shares(folds, machine))
+            return cls(leaving, data, leaving.part_shares(FOLDS, machine, grouped))
         same = replace(data, y=like.data.y, weight=like.data.weight, folds=like.data.folds)
         return cls(like.leaving, same, like.part_shares)
 

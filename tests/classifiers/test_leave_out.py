@@ -198,6 +198,22 @@ def test_what_is_told_of_groups_of_one_class_is_not_against_them(number, leave_o
     assert 0.9 < told / true < most
 
 
+@pytest.mark.parametrize("leave_out", ["strata", "rows", 4])
+@pytest.mark.parametrize("holders", [2, 3, 4])
+def test_each_fold_of_groups_leaves_some_of_a_class_that_few_of_them_hold(holders, leave_out):
+    random = np.random.default_rng(holders)
+    groups, data = np.repeat(np.arange(12), 10), random.normal(size=(120, 3))
+    y = np.isin(groups, random.choice(12, holders, replace=False)) & (np.arange(120) % 2 > 0)
+    machine = BayesSVC()._machine(data, y, None)
+    leaving = what_leaves(machine, leave_out, y, groups)
+    shares = leaving.part_shares(10, machine, groups=True)
+    cases = len(np.unique(leaving.case[machine.y[leaving.part_row] == 1]))
+    assert shares.shape[1] == cases == min(holders, len(leaving.times))
+    np.testing.assert_array_equal(shares.sum(axis=1), 1.0)
+    of_class = shares.T @ (machine.y[leaving.part_row] == 1)
+    assert of_class.min() == of_class.max()
+
+
 @pytest.mark.parametrize("leave_out", ["strata", "rows", GroupKFold(4)])
 def test_the_link_of_a_group_is_fitted_to_others(leave_out):
     """The links without each fold of the strata, fitted one by one to what they are to read."""
@@ -206,10 +222,8 @@ def test_the_link_of_a_group_is_fitted_to_others(leave_out):
     values = model.left_out_decision_values_
     machine = model._machine(data, y, None)
     leaving = what_leaves(machine, leave_out, y, groups)
-    case = leaving.row_means(leaving.case.astype(float), np.zeros(len(y)))
-    number = min(len(np.unique(case[y == k])) for k in (0, 1))
-    assert number == {"strata": 5, "rows": 5}.get(str(leave_out), 2)
-    shares = leaving.row_means(leaving.part_shares(number, machine), np.zeros((len(y), number)))
+    number = {"strata": 5, "rows": 5}.get(str(leave_out), 2)
+    shares = leaving.row_means(leaving.part_shares(10, machine, groups=True), np.zeros((len(y), number)))
     for share in shares.T:
         own = share == 1
         others = Sample(values[~own], y[~own] == 1, np.ones(int((~own).sum())))
@@ -264,6 +278,13 @@ def test_the_models_of_a_search_tell_of_groups_what_they_would_alone(combine):
         alone = clone(model).fit(data, y, groups=groups)
         np.testing.assert_allclose(model.left_out_proba_, alone.left_out_proba_, atol=1e-9)
         np.testing.assert_array_equal(model.left_out_.predicted, alone.left_out_.predicted)
+
+
+def test_intervals_of_a_search_of_one_setting_are_those_of_its_model():
+    data, y, groups = patients(np.random.default_rng(5), 10, 4)
+    search = quiet(lambda: BayesSVCSearch(BayesSVC(), {"C": [1.0]}).fit(data, y, groups=groups))
+    alone = BayesSVC().fit(data, y, groups=groups)
+    np.testing.assert_allclose(search.predict_interval(2 * data), alone.predict_interval(2 * data), atol=1e-9)
 
 
 def test_wide_data_have_probabilities_that_tell_something():
