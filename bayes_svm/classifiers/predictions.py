@@ -31,8 +31,9 @@ __all__ = ["BLOCKS", "SVCPredictions", "blocks_of", "left_out_logs", "may_be_joi
 TRANSDUCTIVE = 200
 # So many new points are handled together; what progress calls them.
 AT_A_TIME, BLOCKS = 256, "blocks of intervals"
-# In decision values of several classes this stands for the logarithm of a probability of 0.
-IMPOSSIBLE = -1e150
+# In decision values of several classes this stands for the logarithm of a probability of 0, if no other is
+# less. It leaves room for what estimators of estimators make of it, in single precision too.
+IMPOSSIBLE = -1e6
 
 
 class Bag(NamedTuple):
@@ -124,8 +125,9 @@ class SVCPredictions(Compactable, SVCParameters):
             return self._margins(X)
         logs = self._log_proba(X)
         # Of a class that is impossible they would be infinite.
-        finite = np.where(np.isneginf(logs), IMPOSSIBLE, logs)
-        values = normalised_log_odds(finite + np.log(self.class_weight_))
+        impossible = np.isneginf(logs)
+        least = logs.min(initial=IMPOSSIBLE, where=~impossible)
+        values = normalised_log_odds(np.where(impossible, least, logs) + np.log(self.class_weight_))
         # Of classes whose probabilities are equal but for rounding, `predict` takes the first.
         predicted = decided(np.exp(logs), self.class_weight_)
         other = (values.argmax(axis=1) != predicted).nonzero()[0]

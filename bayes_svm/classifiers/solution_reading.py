@@ -171,15 +171,15 @@ def link_data(reader: SolutionReader, found: list[SolutionReading], reading: Arr
     """What the links are fitted to: left-out value, label, weight and reading of each part."""
     machine, leaving = reader.machine, reader.leaving
     values = [_without_rounding(one.parts.values, one.solution.resolution) for one in found]
-    grouped = reader.groups is not None
-    crossed = machine.n_problems > 1 or grouped
+    of_groups = machine.n_problems == 1 and reader.groups is not None
+    crossed = machine.n_problems > 1 or of_groups
     return LinkData(
         values=values[0] if len(values) == 1 else np.column_stack(values),
         y=machine.y[leaving.part_row],
         weight=leaving.part_weight(machine.weight),
         reading=None if reading is None else leaving.part_means(reading, machine.weight),
         scales=[one.scale for one in found],
-        folds=leaving.part_shares(FOLDS, machine, grouped) if crossed else None,
+        folds=leaving.part_shares(FOLDS, machine, of_groups) if crossed else None,
     )
 
 

@@ -76,7 +76,7 @@ class Kernel:
         if hasattr(function, "get_params"):
             try:
                 function = deepcopy(function)
-            except TypeError:  # it holds something that has no copy
+            except Exception:  # it holds something that has no copy, which any error may say
                 function = estimator.kernel
         gamma = resolve_gamma(estimator.gamma, X, sample_weight) if cls(function).takes_gamma else 1.0
         return cls(function, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0)

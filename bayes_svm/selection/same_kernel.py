@@ -165,6 +165,8 @@ def _scored(
         # Some settings of a grid are bad: the search warns if the best one is.
         warnings.filterwarnings("ignore", re.escape(INSEPARABLE))
         link_data = model._fit_to([readings[0] for readings in columns], started.readers[0])
+    if model.verbose:
+        model._report_fit()
     if how.losses is None:
         assert how.score is not None
         return link_data, None, how.score(model, started.X, data.y, data.sample_weight)

@@ -104,7 +104,7 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
         Its row in ``cv_results_``.
     best_score_ : float
         Its score; more is better, so losses and errors are negative. The setting was chosen for this
-        score, so the score is too good.
+        score, so the score is too good; that of groups is also by one link for all of them.
     best_estimator_ : BayesSVC or Pipeline
         The model fitted with the best setting.
     cv_results_ : dict of arrays
@@ -118,7 +118,7 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
         Logarithms of the classes' shares :math:`\pi`.
     left_out_proba_ : array of shape (n_samples, n_classes)
         Left-out probabilities of each row, by the setting or the mixture chosen without the row's third
-        of the strata, and by links fitted without it. If the criterion is not a mean over the rows
+        (or half) of the strata, and by links fitted without it. If the criterion is not a mean over the rows
         ("evidence", "span", "xi_alpha", "class_similarity"), the setting is always the best one. A class
         with fewer than five members is too small to divide: its links are fitted to all its rows.
     left_out_log_loss_ : float
