@@ -126,7 +126,7 @@ class SVCPredictions(Compactable, SVCParameters):
         logs = self._log_proba(X)
         # Of a class that is impossible they would be infinite.
         impossible = np.isneginf(logs)
-        least = logs.min(initial=IMPOSSIBLE, where=~impossible)
+        least = logs.min(axis=1, keepdims=True, initial=IMPOSSIBLE, where=~impossible)
         values = normalised_log_odds(np.where(impossible, least, logs) + np.log(self.class_weight_))
         # Of classes whose probabilities are equal but for rounding, `predict` takes the first.
         predicted = decided(np.exp(logs), self.class_weight_)
