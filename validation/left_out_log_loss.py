@@ -34,8 +34,9 @@ sets of the IDA benchmark and nine with a rare class, training parts of 30, 60 a
 rows of the rarer class; test rows weigh so that the classes are as frequent as in training. Several classes:
 {several}. Groups: made tables, `groups=` given, tested on rows of new groups; what the settings are is on
 [the page of groups](report_groups.md). *Told / true* is the ratio of the means; over sets, the geometric mean
-with its standard error. Nothing was chosen by this page; *put aside* are the sets, and settings, that no
-choice of the package was made on."""
+with its standard error. That the links of groups are fitted to the other folds was decided after a print of
+this page, with all its groups in sight; otherwise *put aside* are the sets, and settings, that no choice of
+the package was made on."""
 SIZES = (30, 60, 200)
 Pair = tuple[float, float]
 
