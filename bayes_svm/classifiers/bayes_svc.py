@@ -181,9 +181,9 @@ class BayesSVC(SVCPredictions):
     left_out_proba_ : array of shape (n_samples, n_classes)
         The link's probabilities at these values. A joint link has many parameters, and groups of two
         classes may be few; the probabilities of a row are then by a link fitted without the fold of the
-        strata that the row is in. There are ten folds, or as many as strata with the rarer class; where a
-        class would keep fewer than three rows, the link is that of all rows. NaN for a row that is not left
-        out.
+        strata that the row is in. There are ten folds, or as many as strata with the rarer class if these
+        are fewer; where a class would keep fewer than three rows, the link is that of all rows. NaN for a row
+        that is not left out.
     left_out_ : LeaveOneOut
         The left-out values with their status and accuracy, and what :meth:`predict` would have returned for
         each row: its error, recall, precision and F1.

@@ -37,6 +37,7 @@ def require_finite(values: Array, kernel: object) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values.sum())
     if suspicious and not np.isfinite(values).all():
+        # Of what comes here only a Kernel, whose module imports this one, has a function and a degree.
         if getattr(kernel, "function", "") == "poly" and kernel.degree % 1.0:  # type: ignore[attr-defined]
             advice = "A degree that is no whole number has no value where gamma x'z + coef0 is negative."
         else:

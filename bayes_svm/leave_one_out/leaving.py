@@ -112,9 +112,9 @@ class Leaving:
         machine : Machine
             The training data.
         groups : bool, default=False
-            Whether groups leave, which need not hold every class. Those of the class that is in the fewest
-            cases are dealt first, and there are no more folds than such cases, but two, so that no fold has
-            a class more, and another less, than it must: what is fitted to the others would be against it.
+            Whether groups leave, which need not hold every class. The cases with the class that is in the
+            fewest of them are dealt first, into no more folds than there are such cases, but at least two.
+            No fold then has more of this class than it must: without the fold it would seem rarer than it is.
 
         Returns
         -------
