@@ -1,10 +1,10 @@
 """The pages in docs/results: which are older than what they measure, and printing those again.
 
 `python -m validation.pages` lists them. `--check` is for CI: it warns of each page whose files changed since
-the commit that printed it, by more than comments and docstrings. It fails if a line of a table in README.md
-or a page of the site (QUOTING) leads to pages and holds a number that is on none of them; in docs/measured.md
-it warns. `--print --data DIR` prints the pages that are not up to date: first one on each core, and then, one
-by one, those that are about times. Stopped, it goes on where it was: a page that has been
+the commit that printed it, by more than comments, docstrings and what errors say. It fails if a line of a
+table in README.md or a page of the site (QUOTING) leads to pages and holds a number that is on none of them;
+in docs/measured.md it warns. `--print --data DIR` prints the pages that are not up to date: first one on each
+core, and then, one by one, those that are about times. Stopped, it goes on where it was: a page that has been
 printed is up to date.
 """
 
@@ -67,7 +67,7 @@ class Page:
     alone : bool
         Whether nothing else may run beside it, because it is about times.
     wording : bool
-        Whether comments and docstrings count, too.
+        Whether comments, docstrings and what errors say count, too.
     """
 
     name: str
@@ -130,7 +130,7 @@ def git(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def is_same_code(commit: str, path: str) -> bool:
-    """Whether only comments and docstrings of a Python file changed from a commit to HEAD.
+    """Whether only comments, docstrings and what errors say changed in a Python file from a commit to HEAD.
 
     Cython reads comments, too: of what it compiles, every change counts.
     """
@@ -142,12 +142,14 @@ def is_same_code(commit: str, path: str) -> bool:
 
 
 def code_of(text: str) -> str:
-    """The syntax tree of Python code without docstrings."""
+    """The syntax tree of Python code without docstrings and what errors that are raised say."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         if documented and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            node.exc.args = []
     return ast.dump(tree)
 
 

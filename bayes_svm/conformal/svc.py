@@ -245,7 +245,8 @@ class ConformalSVC(ConformalPredictions):
         if broken:
             warn(
                 f"The guarantee is approximate, because {' and '.join(broken)} saw the training rows and not "
-                "the new point: choose them without these rows, such as gamma=0.1, for an exact one."
+                "the new point. For an exact one use what does not depend on these rows: a number for gamma, "
+                "class weights as a dict, a transformer that was fitted to other data."
             )
         reasons = [f"{' and '.join(broken)} saw the training rows only"] if broken else []
         if not all(solution.exact for solution in self._solutions):

@@ -70,7 +70,7 @@ def review_frame(
 def _intervals(estimator: Any, X: Any, answer: NDArray[Any]) -> Array:
     """Interval of the probability of each answer; NaN if the estimator gives none."""
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if not hasattr(last, "predict_interval"):
+    if not hasattr(last, "predict_interval") or getattr(last, "_is_compact", False):
         return np.full((len(answer), 2), np.nan)
     found = np.asarray(last.predict_interval(before_last(estimator, X)))
     column = np.searchsorted(estimator.classes_, answer)

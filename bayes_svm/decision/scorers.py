@@ -146,12 +146,13 @@ def _accepted_and_right(
     estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[float, float]:
     """Weighted shares of all points that are accepted, and that are accepted and answered rightly."""
-    weight = checked_weights(sample_weight, X)
     option, _ = reject_option_of(estimator, X)
     check_is_fitted(option)
     if not hasattr(option, "reject_label_"):
         raise TypeError(f"This scorer is for a RejectOptionClassifier, not for {type(option).__name__}.")
-    return accepted_and_right(estimator.predict(X), y, option.classes_, option.reject_label_, weight)
+    predicted = estimator.predict(X)
+    weight = checked_weights(sample_weight, predicted[:, None])
+    return accepted_and_right(predicted, y, option.classes_, option.reject_label_, weight)
 
 
 def _curve(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> RiskCoverageCurve:

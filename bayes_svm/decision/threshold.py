@@ -13,7 +13,7 @@ from bayes_svm.metrics.threshold_curve import ThresholdCurve
 from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array
 
-__all__ = ["Threshold", "check_shape"]
+__all__ = ["Threshold", "check_shape", "one_column_flat"]
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Threshold(PerClass):
         ValueError
             If the shape of the decision values does not fit the number of classes, or one is NaN.
         """
-        values = np.asarray(decision_values, dtype=float)
+        values = one_column_flat(np.asarray(decision_values, dtype=float))
         check_shape(values, len(self.classes))
         if np.isnan(values).any():
             raise ValueError("decision_values contains NaN, of which nothing can be decided.")
@@ -120,6 +120,22 @@ class Threshold(PerClass):
         if self.objective == "cost":
             return np.asarray(self.classes[(values - self.threshold).argmax(axis=1)])
         return np.asarray(values >= self.threshold)
+
+
+def one_column_flat(values: Array) -> Array:
+    """Values of shape (n, 1) as (n,), others as they are.
+
+    Parameters
+    ----------
+    values : array
+        Decision values.
+
+    Returns
+    -------
+    array
+        The values.
+    """
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
 def check_shape(values: Array, n_classes: int) -> None:
@@ -133,4 +149,9 @@ def check_shape(values: Array, n_classes: int) -> None:
         Number of classes.
     """
     if values.shape[1:] != (() if n_classes == 2 else (n_classes,)):
-        raise ValueError(f"decision_values of shape {values.shape} do not fit {n_classes} classes.")
+        wanted = (
+            f"(n_samples, {n_classes})" if n_classes > 2 else "(n_samples,), such as left_out_proba_[:, 1]"
+        )
+        raise ValueError(
+            f"decision_values of shape {values.shape} do not fit {n_classes} classes: give shape {wanted}."
+        )

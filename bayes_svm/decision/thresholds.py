@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from bayes_svm.decision.costs import offsets_for
 from bayes_svm.decision.objective import Objective
 from bayes_svm.decision.resampling import confusions_of, contingency, rechosen
-from bayes_svm.decision.threshold import Threshold, check_shape
+from bayes_svm.decision.threshold import Threshold, check_shape, one_column_flat
 from bayes_svm.metrics.confusion import Confusion
 from bayes_svm.metrics.threshold_curve import ThresholdCurve
 from bayes_svm.utils.checks import checked_labels, checked_weights, encode_classes
@@ -214,7 +214,7 @@ def _checked_values(decision_values: ArrayLike) -> Array:
             "decision_values must be finite. Where a BayesSVC leaves only some rows out, give the labels and "
             "values of left_out_.rows, with left_out_.weight of these rows as sample_weight."
         )
-    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    return one_column_flat(values)
 
 
 def _checked_costs(costs: ArrayLike | None, fp: float, fn: float, n_classes: int, objective: str) -> Array:

@@ -97,7 +97,10 @@ class HypersphereKernel:
         """
         if self.gamma == "scale" or Kernel(self.kernel).precomputed:
             name = "gamma='scale'" if self.gamma == "scale" else "kernel='precomputed'"
-            raise ValueError(f"HypersphereKernel({name}) needs more than the points of one call.")
+            raise ValueError(
+                f"HypersphereKernel({name}) needs more than the points of one call: give gamma as a number "
+                "or 'auto', and the kernel by a name other than 'precomputed' or as a callable."
+            )
         if not (self.gamma == "auto" or (isinstance(self.gamma, Real) and self.gamma >= 0.0)):
             raise ValueError(f"gamma must be 'auto' or a number that is at least 0, and is {self.gamma!r}.")
         if not callable(self.kernel):
@@ -153,7 +156,7 @@ class GaussianKernel:
                 "one for each feature."
             )
         if not (np.isfinite(scale).all() and np.all(scale > 0)):
-            raise ValueError("length_scale must be finite and above 0.")
+            raise ValueError(f"length_scale={self.length_scale!r} must be finite and above 0.")
         if sparse.issparse(X):
             return sparse.csr_matrix(X.multiply(1.0 / scale))
         return np.asarray(X, dtype=np.float64) / scale

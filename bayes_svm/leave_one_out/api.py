@@ -188,10 +188,14 @@ def _check_options(machine: Machine, wanted: Wanted, at: Any, groups: Any, cv: A
         raise ValueError("sign_only=True stops before the values that at=, groups= and cv= ask for.")
     if wanted.method in ("certified", "warm") and (at is not None or grouped):
         raise ValueError(
-            f"method={wanted.method!r} leaves out single points only: at=, groups= and cv= need 'path'."
+            f"method={wanted.method!r} leaves out single points only: at=, groups= and cv= need "
+            "method='path' or 'retrain'."
         )
     if wanted.method in ("certified", "warm") and machine.gram.n_null:
-        raise ValueError(f"method={wanted.method!r} needs an intercept that is not regularised: use 'path'.")
+        raise ValueError(
+            f"method={wanted.method!r} needs an intercept that is not regularised, as an SVC has: use "
+            "method='path' or 'retrain'."
+        )
 
 
 def _checked_at(machine: Machine, at: Any) -> Any:

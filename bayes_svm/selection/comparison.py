@@ -38,7 +38,6 @@ BOOTSTRAPS: dict[str, Callable[[Task, Resamples], Found]] = {
 }
 # All methods, in the order in which they are shown.
 METHODS = ("training", "hold_out", "k_fold", "bootstrap", "632+", "leave_one_out")
-# The name of each interval in statsmodels.
 
 
 @dataclass(frozen=True)
@@ -322,7 +321,7 @@ def _check_options(
         raise ValueError(f"confidence={confidence!r} is not in (0, 1).")
     if not 0 < test_size < 1:
         raise ValueError(f"test_size={test_size!r} is not in (0, 1).")
-    if not isinstance(n_bootstrap, Integral) or n_bootstrap < 1:
+    if isinstance(n_bootstrap, bool) or not isinstance(n_bootstrap, Integral) or n_bootstrap < 1:
         raise ValueError(f"n_bootstrap={n_bootstrap!r} must be a whole number of at least 1.")
 
 

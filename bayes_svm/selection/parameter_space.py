@@ -53,7 +53,10 @@ class Space:
             if name == f"{prefix}kernel":
                 values = self._checked_theta(low, high)
             elif name == f"{prefix}degree":
-                raise ValueError("param_space cannot hold degree, which is a whole number: use param_grid.")
+                raise ValueError(
+                    "param_space cannot hold degree: only for whole numbers is the poly kernel positive "
+                    "semi-definite. Use param_grid."
+                )
             else:
                 value = own.get(name)
                 inside = isinstance(value, (int, float)) and low <= value <= high

@@ -177,8 +177,9 @@ def left_out(task: Task) -> Found:
             return Found(float(found.score(task.scorer)), n, how, 1)
         except AttributeError as error:
             raise ValueError(
-                f"{task.scorer!r} asks for what an SVC does not leave out: choose another scoring. "
-                "Probabilities need a BayesSVC."
+                f"scoring={task.scorer!r} asks for what the left-out values of "
+                f"{type(task.estimator).__name__} do not give, such as probabilities: choose another "
+                "scoring, or a BayesSVC."
             ) from error
     if isinstance(task.estimator, BayesSVC) or len(found.classes) > 2:
         return Found(found.error, n, how, 1)

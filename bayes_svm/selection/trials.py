@@ -214,4 +214,4 @@ def class_similarity_of(estimator: Any, setting: Parameters, data: Data) -> floa
 def tell(trial: Trial, criterion: str) -> None:
     """Print a setting and its score to stderr."""
     setting = ", ".join(f"{name}={value}" for name, value in trial.parameters.items())
-    say(f"[BayesSVCSearch] {setting}: {criterion} {abs(trial.score):.6g}, {trial.seconds:.2f} s")
+    say(f"[BayesSVCSearch] {setting}: score {trial.score:.6g} ({criterion}), {trial.seconds:.2f} s")

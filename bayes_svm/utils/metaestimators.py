@@ -68,7 +68,7 @@ def fit_parameters(estimator: Any, sample_weight: ArrayLike | None, params: dict
     if not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
             f"{type(estimator).__name__}.fit takes no sample_weight. For a pipeline, name the step, such as "
-            "bayessvc__sample_weight=, or sklearn.set_config(enable_metadata_routing=True)."
+            "bayessvc__sample_weight=, or call sklearn.set_config(enable_metadata_routing=True)."
         )
     return {"sample_weight": sample_weight, **params}
 

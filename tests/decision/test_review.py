@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -56,6 +57,14 @@ def test_a_frame_keeps_its_index_and_what_is_not_known_is_missing():
     assert queue.index.tolist() == [f"patient {k}" for k in queue.row]
     assert queue[["low", "high"]].isna().all(axis=None)
     assert queue.probability.notna().all()
+
+
+@pytest.mark.parametrize("wrapped", [lambda model: model, FrozenEstimator])
+def test_a_compact_model_has_no_intervals(wrapped):
+    inner = wrapped(BayesSVC(C=0.1).fit(X, Y).compact())
+    queue = RejectOptionClassifier(inner, threshold=0.7, cv="prefit").fit(X, Y).review_queue(X)
+    assert len(queue) > 0
+    assert queue[["low", "high"]].isna().all(axis=None)
 
 
 def test_an_empty_queue_has_the_same_columns():

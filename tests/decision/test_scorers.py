@@ -55,6 +55,7 @@ def test_scorers_of_weighted_points_and_of_no_rejection():
     every = RejectOptionClassifier(LogisticRegression()).fit(X, Y)
     assert coverage_scorer(every, X, Y) == 1.0
     assert selective_accuracy_scorer(every, X, Y) == pytest.approx(every.score(X, Y))
+    assert coverage_scorer(model, X.tolist(), Y.tolist()) == coverage_scorer(model, X, Y)
 
 
 def test_scorers_find_the_answers_in_pipelines_and_searches():

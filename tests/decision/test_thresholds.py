@@ -262,8 +262,8 @@ def test_what_cannot_be_is_refused(options, message):
     [
         ([0, 0], [1.0, 2.0], "one class only"),
         ([0, 1], [1.0, np.nan], "decision_values"),
-        ([0, 1], [[1.0, 2.0], [2.0, 3.0]], "do not fit 2 classes"),
-        ([0, 1, 2], [1.0, 2.0, 3.0], "do not fit 3 classes"),
+        ([0, 1], [[1.0, 2.0], [2.0, 3.0]], r"do not fit 2 classes: give shape \(n_samples,\), such as left"),
+        ([0, 1, 2], [1.0, 2.0, 3.0], r"do not fit 3 classes: give shape \(n_samples, 3\)"),
         ([0, 1], [1.0, 2.0, 3.0], "inconsistent"),
     ],
 )
@@ -323,6 +323,12 @@ def test_of_next_to_no_rows_no_precision_is_shown():
 def test_an_argument_of_the_wrong_type_is_named(name, value):
     with pytest.raises(ValueError, match=f"The '{name}' parameter of choose_threshold"):
         choose_threshold([0, 1, 0, 1], [0.0, 1.0, 2.0, 3.0], **{name: value})
+
+
+def test_values_of_one_column_are_chosen_and_decided_on():
+    y, values = np.array([0, 0, 1, 1]), np.array([0.1, 0.2, 0.3, 0.4])
+    chosen = choose_threshold(y, values[:, None], "f1")
+    np.testing.assert_array_equal(chosen.decide(values[:, None]), chosen.decide(values))
 
 
 def test_nothing_is_decided_of_a_missing_decision_value():

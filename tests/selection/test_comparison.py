@@ -87,6 +87,7 @@ def test_bounds_are_of_errors_and_are_printed():
         ({"n_bootstrap": 0}, "n_bootstrap=0"),
         ({"n_bootstrap": 2.5}, "n_bootstrap=2.5 must be a whole number"),
         ({"n_bootstrap": "5"}, "n_bootstrap='5' must be a whole number"),
+        ({"n_bootstrap": True}, "n_bootstrap=True must be a whole number"),
         ({"methods": ["leave_one_out"], "scoring": "roc_auc"}, "A single row has no score"),
     ],
 )
@@ -97,7 +98,7 @@ def test_what_cannot_be_is_refused(options, message):
 
 def test_a_score_of_probabilities_that_an_svc_does_not_leave_out_is_refused():
     y = np.arange(80) % 3
-    message = r"methods: 'leave_one_out' failed. .*roc_auc_score.* Probabilities need a BayesSVC"
+    message = r"methods: .leave_one_out. failed. .*scoring=.*roc_auc_score.* values of SVC do not give"
     with pytest.raises(ValueError, match=message):
         compare_estimators(SVC(), X, y, methods=["leave_one_out"], scoring="roc_auc_ovr")
 

@@ -45,6 +45,14 @@ def test_verbose_prints_every_setting(capsys):
     assert capsys.readouterr().err.count("[BayesSVCSearch] C=") == 2
 
 
+@pytest.mark.parametrize("criterion", ["left_out_log_loss", "evidence", "class_similarity"])
+def test_verbose_prints_the_scores_that_are_compared(criterion, capsys):
+    X, y = noisy()
+    search = BayesSVCSearch(BayesSVC(), {"gamma": [0.01, 1.0]}, criterion=criterion, verbose=1).fit(X, y)
+    printed = [float(line.split(": score ")[1].split()[0]) for line in capsys.readouterr().err.splitlines()]
+    np.testing.assert_allclose(printed, search.cv_results_["mean_test_score"], rtol=1e-5)
+
+
 def test_class_similarity_filters_the_kernels():
     X, y = noisy(n=80)
     grid = {"gamma": [1e-3, 0.01, 0.1, 1.0, 10.0, 100.0], "C": [0.1, 1.0]}

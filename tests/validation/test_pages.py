@@ -91,6 +91,19 @@ def test_comments_and_docstrings_do_not_make_a_page_old(repository, after, is_ol
 
 
 @pytest.mark.parametrize(
+    ("after", "is_old"),
+    [("raise ValueError(f'{__name__}: say what to do')\n", False), ("raise TypeError('no')\n", True)],
+)
+def test_what_an_error_says_does_not_make_a_page_old(repository, after, is_old):
+    root, _ = repository
+    (root / "measured.py").write_text("raise ValueError('no')\n")
+    page = page_of(root, committed())
+    (root / "measured.py").write_text(after)
+    committed()
+    assert bool(page.outdated()) == is_old
+
+
+@pytest.mark.parametrize(
     ("name", "before", "after"),
     [
         ("compiled.py", "import cython  # boundscheck\n", "import cython\n"),

@@ -34,7 +34,7 @@ def add_table(parser: argparse.ArgumentParser, *, required: bool) -> None:
     for name, text in (
         ("--drop", "leave out these columns; may be repeated"),
         ("--only", "learn from these columns and no others; may be repeated"),
-        ("--keep", "take these columns as they are, although they look like leaks; may be repeated"),
+        ("--keep", "use these columns even though they look like leaks; may be repeated"),
     ):
         group.add_argument(name, metavar="COL[,COL...]", action="append", default=[], help=text)
     group.add_argument("--id", metavar="COL", help="the column that names the rows")
@@ -87,20 +87,22 @@ def add_model(parser: argparse.ArgumentParser, *, mixture: bool) -> None:
         "--class-weight",
         type=class_weight,
         metavar="CLASS=COST,...",
-        help="costs of the classes, or balanced",
+        help="cost of a mistake in each class, for example yes=5,no=1; or balanced",
     )
     if mixture:
         group.add_argument(
             "--quick",
             action="store_true",
-            help="fit one machine instead of a mixture over a small grid of C and gamma, and with a rare "
-            "class of the costs of the classes",
+            help="fit one machine, not a mixture over a small grid of C and gamma (and of class costs, if "
+            "one of two classes is rare)",
         )
 
 
 def add_aims(parser: argparse.ArgumentParser) -> None:
     """Add what the user asks of the decisions."""
-    group = parser.add_argument_group("decisions")
+    group = parser.add_argument_group(
+        "decisions", "A threshold is for two classes, or for the class that --positive names among several."
+    )
     aims = group.add_mutually_exclusive_group()
     aims.add_argument(
         "--precision", type=share, metavar="P", help="find the threshold that reaches this precision"

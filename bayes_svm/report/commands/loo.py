@@ -17,9 +17,9 @@ __all__ = ["add"]
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.description = (
-        "Leave out the rows of a table, one stratum at a time, of one machine: fit and report mix several "
-        "without --quick. A stratum is one row of the rarest class and "
-        "its share of the others. The CSV that is written has one line for each row: its label, its decision "
+        "Leave the rows of a table out, one stratum at a time (with --groups, whole groups at a time), of "
+        "one machine, that of fit and report with --quick. A stratum is one row of the rarest class and its "
+        "share of the others. The CSV has one line for each row: its label, its decision "
         "values by the machine trained on all rows and by the machine trained without its stratum, its "
         "probability, the predicted class, and how the value was found. For two classes the decision values "
         "and the probability are those of the class in the probability's name; for more classes there is a "

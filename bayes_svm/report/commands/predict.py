@@ -22,15 +22,14 @@ WHY_OUTSIDE = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.description = (
-        "Predict the rows of a new table. The CSV that is written has one line for each row: its identifier, "
-        "the predicted class, the probability with its interval (for more than two classes of each class; it "
-        f"may lie outside, as it {WHY_OUTSIDE}), "
-        "the answer, which is the predicted class or 'ask a person', and the reason to ask one: a missing "
-        "value (unless the model was fitted with --impute) or an unknown one, a number outside the training "
-        "range (with more than 20 columns of numbers: more of them than chance explains), a row unlike the "
-        "training data, or a probability too low for the --max-risk that the model was fitted with. Columns "
-        "are matched by name. "
-        "In the CSV a text that a spreadsheet would take as a formula begins with an apostrophe."
+        "Predict the rows of a new table. The CSV has one line for each row: identifier, predicted class, "
+        "probability with its interval (of each class, if there are more than two), answer, and reason. The "
+        "answer is the predicted class or 'ask a person'. Reasons to ask a person are a missing value "
+        "(unless the model was fitted with --impute), an unknown value, a number outside the training range "
+        "(with more than 20 columns of numbers: more of them than chance explains, or one far outside), a "
+        "row unlike the training data, and a probability too low for the --max-risk of the fit. A "
+        f"probability may lie outside its interval: it {WHY_OUTSIDE}. Columns are matched by name. A text "
+        "that a spreadsheet would take for a formula begins with an apostrophe."
     )
     add_new_rows(parser)
     parser.add_argument("--output", metavar="FILE", help="where to write (default, and -: standard output)")
