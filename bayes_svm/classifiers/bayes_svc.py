@@ -99,14 +99,15 @@ class BayesSVC(SVCPredictions):
         How decision values become probabilities.
 
         * "moderated": Platt's sigmoid fitted to the left-out decision values, shrunk towards a limit far from
-          the training data. Beyond the largest and smallest left-out value its log-odds change by less
-          than 1. The limit is the share of each class among the five outermost training rows, by Laplace's
-          rule of succession: odds of six to one at most. With a linear kernel, a precomputed one, or one
-          that is not positive semi-definite, this is the sigmoid alone.
+          the training data. Outside the range of the left-out values the sigmoid flattens: its log-odds
+          change by less than 1 there. The limit follows from the classes of the five outermost training rows,
+          by Laplace's rule of succession: odds of six to one at most. With a linear kernel, a precomputed
+          one, or one that is not positive semi-definite, this is the sigmoid alone.
         * "sigmoid": the same sigmoid without the limit.
         * "kwok": Kwok's moderated output, the hinge likelihood averaged over the posterior of the decision
           value. Nothing is fitted. With class weights the log-odds are shifted from the weighted classes back
-          to the data's. On real data it is underconfident.
+          to the data's. On real data it is underconfident. Not for a precomputed kernel, which does not tell
+          k(x, x) of new points.
         * "hinge": Kwok's output without the averaging, for comparison.
         * "clipped": ``(1 + f) / 2`` for f clipped to [-1, 1], for comparison.
         * "dumais": a sigmoid fitted by regularised least squares, for comparison.
@@ -117,10 +118,10 @@ class BayesSVC(SVCPredictions):
         every case.
 
         * "strata": one row of the rarest class and its share of every other class. The remaining rows have
-          the class ratio of the whole, so that the values are not biased by a changed ratio. The distances
-          of the rows from their mean, shuffled always in the same way, and the order of ``classes_`` decide
-          which form a stratum; not the order of the rows. If one of two classes has only two members there
-          are ten strata; for several classes at least ten.
+          the class ratio of the whole, so that the values are not biased by a changed ratio. Which rows form
+          a stratum depends on their distances from the mean, shuffled always in the same way, and on the
+          order of ``classes_``, not on the order of the rows. If one of two classes has only two members
+          there are ten strata; for several classes at least ten.
         * "rows": each row alone, the leave-one-out of the textbooks. Without the row its class is rarer than
           before: where the data say little, the values are biased against the row's label.
         * int: this number of strata.
@@ -129,11 +130,12 @@ class BayesSVC(SVCPredictions):
         With ``groups`` given to :meth:`fit`, whole groups leave: dealt into strata that keep the class
         ratio, or one group at a time for "rows". Test parts that are given must keep groups whole.
     leave_out_size : int or None, default=2000
-        If there are more rows than this, about so many are left out: enough for the link and for the error
-        told, at a fraction of the time. At least 500 members of each class are among them, if it has so many,
-        and each class has its share. What the rows hold decides which; ``left_out_.rows`` names
-        them. None leaves all rows out. Groups, splitters and a number of strata leave out all rows in any
-        case.
+        If there are more different rows than this, only a sample of about this many is left out: enough for
+        the link and for the error told, at a fraction of the time. The sample has the same share of every
+        class, and at least 500 members of each class that has so many. With a rare class it is therefore
+        larger: of 20,000 rows, 1000 of them in the rarer class, 10,000 are left out; with 500 or fewer, all
+        are. The contents of the rows decide which are taken; ``left_out_.rows`` names them. None leaves all
+        rows out. So do groups, splitters and a number of strata.
     multiclass : {"joint", "normalise", "winner"}, default="joint"
         How the log-odds of more than two classes, each against the rest, become probabilities.
 
@@ -179,11 +181,11 @@ class BayesSVC(SVCPredictions):
         that stands for copies in several strata has the mean of their values. NaN for a row that is not left
         out: see ``leave_out_size``.
     left_out_proba_ : array of shape (n_samples, n_classes)
-        The link's probabilities at these values. A joint link has many parameters, and groups of two
-        classes may be few; the probabilities of a row are then by a link fitted without the fold of the
-        strata that the row is in. There are ten folds, or as many as strata with the rarer class if these
-        are fewer; where a class would keep fewer than three rows, the link is that of all rows. NaN for a row
-        that is not left out.
+        The link's probabilities at these values. A joint link has many parameters, and groups of two classes
+        may be few; a link fitted to all rows would look too good. The probabilities of a row are then those
+        of a link fitted without the row's fold of the strata. There are ten folds, or as many as strata with
+        the rarer class if these are fewer. If a class would keep fewer than three rows, the link is that of
+        all rows. NaN for a row that is not left out.
     left_out_ : LeaveOneOut
         The left-out values with their status and accuracy, and what :meth:`predict` would have returned for
         each row: its error, recall, precision and F1.
@@ -204,14 +206,16 @@ class BayesSVC(SVCPredictions):
     ``predict`` returns the argmax of ``class_weight_ * predict_proba``; without class weights, the most
     probable class. For two classes this boundary differs from ``decision_function(X) == 0``: mostly a little,
     but with a small C or a rare class all decision values can have one sign while both classes are predicted.
-    Meta-estimators that compare decision values, such as ``OneVsRestClassifier``, then predict worse.
+    Meta-estimators that compare decision values, such as ``OneVsRestClassifier``, then predict worse than
+    this classifier does.
 
-    A fitted model keeps its training rows, for :meth:`explain`; :meth:`compact` leaves them out.
+    A fitted model keeps its training rows, for :meth:`explain`; :meth:`compact` keeps the support vectors
+    only.
 
     Sample weights count rows: a row of weight 2 is a row given twice, one of weight 0 is absent.
 
-    If a row is so far from the origin that kernel values overflow, the prediction is that of the farthest
-    point on the way to it where they do not.
+    If a row is so far from the origin that kernel values overflow, it is moved towards the origin until they
+    do not.
 
     References
     ----------
@@ -246,8 +250,8 @@ class BayesSVC(SVCPredictions):
         y : array of shape (n_samples,)
             Labels of any type, at least two members of each class.
         sample_weight : array of shape (n_samples,), optional
-            How often each row counts; at least 0. Of a row of weight 5, one of five copies is left out.
-            Divide weights that are no counts by their mean, and give ``groups=np.arange(len(y))``.
+            How often each row counts; at least 0. Of a row of weight 5, one of five copies is left out. If
+            the weights are not counts, divide them by their mean and give ``groups=np.arange(len(y))``.
         groups : array of shape (n_samples,), optional
             Group of each row, for rows that are not independent, such as those of one patient or document.
             Groups are left out whole. Each class must occur in at least two groups.
@@ -261,17 +265,22 @@ class BayesSVC(SVCPredictions):
         ------
         ValueError
             If a classifier cannot be trained on the data; the message says why.
+        TypeError
+            If ``link`` or ``leave_out`` is a class, not an instance.
         MemoryError
             If the kernel matrix does not fit; the message says how many bytes it needs.
 
         Warns
         -----
         ConvergenceWarning
-            If the solution is not exact: ``max_iter`` reached, or a kernel that is not
-            positive semi-definite.
+            If the solution is not exact: ``max_iter`` is reached, the kernel is not positive semi-definite,
+            or double precision is not enough (scale X, or lower C). Also if the fit of a link does not
+            converge.
         UserWarning
             If the left-out decision values do not separate the classes; if a class has two members, too few
-            to calibrate on; if ``leave_out`` is a number larger than that of the rarest class's members.
+            to calibrate on; if ``leave_out`` is a number larger than that of the rarest class's members; if a
+            calibrator given as ``link`` cannot be fitted without a fold, so that ``left_out_proba_`` is by
+            the one fitted to all rows.
         """
         with shown(self.verbose > 0), one_blas_thread(), working_threads(self.n_jobs):
             machine = self._machine(X, y, sample_weight)

@@ -43,7 +43,7 @@ class Compactable:
     """The method ``compact`` of :class:`bayes_svm.BayesSVC`, and how what it returns differs."""
 
     def compact(self) -> Self:
-        """A copy that predicts and no more, to deploy: most of what the fit stores is left out.
+        """A small copy for deployment that can only predict: most of what the fit stores is left out.
 
         ``predict``, ``predict_proba``, ``predict_log_proba`` and ``decision_function`` give the same bits.
         ``explain``, ``predict_interval``, ``posterior_variance`` and attributes that no prediction needs
@@ -51,16 +51,16 @@ class Compactable:
         with them a list of splits that was given as ``leave_out``.
 
         Its pickle is compressed by LZMA, and with an rbf or a linear kernel about as large as that of an SVC.
-        It can be more than half as large again if the kernel is a polynomial or a sigmoid and there are three
-        classes or more, because the machines, one for each class, can have many more support vectors than
-        those of the pairs of classes. With ``link="kwok"``, which reads all training rows near the margin, it
-        often is, and on easy data many times as large. A linear machine keeps the weights of the features
-        instead of the support vectors, where they are fewer numbers.
+        With a polynomial or sigmoid kernel and three or more classes it can be over 1.5 times as large,
+        because each machine against the rest can have many more support vectors than a machine of two
+        classes. With ``link="kwok"``, which reads all training rows near the margin, it often is, and on easy
+        data many times as large. A linear machine keeps the weights of the features instead of the support
+        vectors, where they are fewer numbers.
 
         Returns
         -------
         BayesSVC
-            The copy.
+            The copy; a model that is compact already is returned itself.
 
         Examples
         --------

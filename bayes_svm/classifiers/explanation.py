@@ -26,8 +26,8 @@ class InfluentialRow:
     contribution : float
         ``y_i alpha_i k(x_i, x)``, its part of the decision value.
     decision_value : float or None
-        Decision value of the machine that is trained without the row, exactly. None for a precomputed kernel:
-        the fit does not keep the kernel matrix, from which it follows.
+        Decision value of the machine that is trained without the row, exactly. None for a precomputed kernel,
+        because the fit does not keep the kernel matrix that this needs.
     probability : float or None
         Probability of the predicted class at that decision value, by the same link.
     """
@@ -71,7 +71,7 @@ class Explanation:
     opposing : tuple of InfluentialRow
         Training rows that contribute most against it.
     note : str
-        What else to know, such as which model of a mixture this is; may be empty.
+        Further remarks, such as which model of a mixture is explained; may be empty.
     """
 
     classes: NDArray[Any]

@@ -163,8 +163,9 @@ class PairwiseCouplingClassifier(LinkedToItsPage, ClassifierMixin, MetaEstimator
         TypeError
             If the estimator is a class, not an instance.
         ValueError
-            For fewer than two classes, for an estimator without ``predict_proba``, and if the estimator
-            refuses a pair, as BayesSVC does if a class has one member.
+            For fewer than two classes, for an estimator without ``predict_proba``, if there are sample
+            weights and its ``fit`` takes none, and if the estimator refuses a pair, as BayesSVC does if a
+            class has one member.
         MemoryError
             If the pairwise probabilities of the training points do not fit.
         """

@@ -157,6 +157,8 @@ class SVCPredictions(Compactable, SVCParameters):
         ValueError
             For a precomputed kernel, because ``k(x, x)`` of new points is not known, and for a kernel that is
             not positive semi-definite, which has no posterior variance; if the tolerance is below 0.
+        MemoryError
+            If the matrix of the training points near the margin does not fit.
         """
         if not tolerance >= 0.0:
             raise ValueError(f"tolerance={tolerance!r} must be at least 0.")
@@ -209,14 +211,16 @@ class SVCPredictions(Compactable, SVCParameters):
         point belonged to the class and once as if it did not, and read at the point: :math:`p_1` and
         :math:`p_0`. A wide interval tells that few rows have such decision values.
 
-        With up to 200 rows the new point is one of n + 1: all of them, with the point's trial label, are left
-        out of their machine in turn. That takes two leave-one-outs for each point. With more rows, with
-        groups, sample weights that are no whole numbers, or a precomputed kernel, the left-out values of the
-        fit are read; also for points with which some value of the n + 1 cannot be found exactly.
+        With up to 200 rows the new point joins the n training rows with each trial label, and each of these
+        n + 1 points is left out in turn. That takes two leave-one-outs for each new point. With more rows, with
+        groups, with sample weights that are not whole numbers, with a precomputed kernel or one that is not
+        positive semi-definite, or if the solution is not exact or its free points are linearly dependent, the
+        left-out values of the fit are read. They are also read for points with which some value of the n + 1
+        cannot be found exactly.
 
-        If the values were held out, the one of the two that belongs to the point's true label would be
-        perfectly calibrated, whatever the distribution of the data; therefore, over all points, the mean of
-        the lower ends would be at most the frequency of the class, and that of the upper ends at least. This
+        If the values were held out, the one of :math:`p_0` and :math:`p_1` that belongs to the true label
+        would be perfectly calibrated, whatever the distribution of the data. Over all points the mean of the
+        lower ends would then be at most the frequency of the class, and that of the upper ends at least. This
         is said of all points together: not of single points, nor of those with one interval. For left-out
         values it is an approximation, since each is the value of another machine. It is a probability
         interval, not a confidence interval: nothing is said of how often it contains the point's true
@@ -237,7 +241,8 @@ class SVCPredictions(Compactable, SVCParameters):
         Warns
         -----
         ConvergenceWarning
-            If some left-out values of the n + 1 points are not exact.
+            If some left-out values of the n + 1 points are not exact. Such points read the left-out values of
+            the fit.
 
         References
         ----------
@@ -274,10 +279,10 @@ class SVCPredictions(Compactable, SVCParameters):
     def explain(self, x: Any, *, n_rows: int = 3) -> Explanation:
         """What the probability of one row rests on.
 
-        For some training rows, those that contribute most to the decision value and against it, it tells what
-        leaving each of them out would change: the decision value at x of the machine that is trained without
-        the row, exactly, and the probability there by the same link. A row leaves with all its weight, and
-        alone: equal rows and others of its group stay. Gamma and the class weights remain those of the fit.
+        It lists the training rows that contribute most for the prediction and against it. For each of them it
+        gives the exact decision value at x of the machine that is trained without the row, and the
+        probability there by the same link. A row leaves with all its weight, and alone: equal rows and others
+        of its group stay. Gamma and the class weights remain those of the fit.
 
         Parameters
         ----------
@@ -294,7 +299,7 @@ class SVCPredictions(Compactable, SVCParameters):
         Raises
         ------
         ValueError
-            If x is not one row.
+            If x is not one row, or ``n_rows`` is not a whole number of at least 0.
         MemoryError
             If the kernel matrix, which is computed again, does not fit.
 

@@ -86,7 +86,7 @@ class ConformalPredictions(LinkedToItsPage, ClassifierMixin, MetaEstimatorMixin,
         X : array or sparse matrix of shape (n_samples, n_features)
             New points.
         confidence_level : float in (0, 1) or list of floats, default=0.9
-            How often the set shall hold the true label.
+            Probability with which the set is to hold the true label.
 
         Returns
         -------

@@ -53,11 +53,11 @@ class ConformalSVC(ConformalPredictions):
               p_y(x) = \frac{1 + \#\{ i : s_i \ge s_{n+1} \}}{n + 1}, \qquad \varepsilon = 1 - \text{level}
 
     The p-value of a label is the share of rows that are at least as strange as the new point would be with
-    this label. How strange a row is, its score s, is minus a decision value of its own class. Of points with
-    equal values, as the free points of a machine have, that is the stranger for whose class fewer other rows
-    vote, each with its kernel value as its weight. Several classes are taken one against the rest. No data
-    are held out, and nothing is trained again: the exact machine with the new point, or without a row,
-    follows from the solution by a path.
+    this label. How strange a row is, its score s, is minus a decision value of its own class. Ties, as
+    between the free points of a machine, are broken by a vote: each other row votes for its own class with
+    its kernel value as its weight, and the point with fewer votes for its class is the stranger. Several
+    classes are taken one against the rest. No data are held out, and nothing is trained again: the exact
+    machine with the new point, or without a row, follows from the solution by a path.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class ConformalSVC(ConformalPredictions):
         "auto" does so for data with more columns than rows, where scores of different classes are not
         comparable; a precomputed kernel does not tell the number of columns.
     smoothed : bool, default=False
-        Break the ties that are left at random. With "margin" and "left_out" this makes the p-values exactly
+        Break the remaining ties at random. With "margin" and "left_out" this makes the p-values exactly
         uniform; with data of few distinct rows the sets are smaller. The random numbers depend on what the
         training rows and the point hold and on ``random_state``, not on the other points.
     random_state : int, RandomState instance or None, default=None
@@ -93,7 +93,8 @@ class ConformalSVC(ConformalPredictions):
     classes_ : array of shape (n_classes,)
         Labels of the classes.
     estimator_ : estimator
-        The machine with its parameters; the steps of a pipeline before it are fitted.
+        A clone of ``estimator``. The steps of a pipeline before the machine are fitted; the machine itself is
+        not.
     score_ : str
         The score that was used.
     class_conditional_ : bool
@@ -108,11 +109,12 @@ class ConformalSVC(ConformalPredictions):
     Notes
     -----
     With "margin" and "left_out" all n + 1 points are treated alike. If they are exchangeable, the set holds
-    the true label with probability at least the level, for every n and every distribution. "jackknife+" and
-    "cv+" promise ``2 level - 1`` and give about the level in practice. What is computed from the training
-    rows alone, such as ``gamma="scale"`` or a scaler before the machine, makes the promise approximate;
-    :meth:`fit` warns. That of "cv+" is proven for folds of equal size, which strata are up to one row of each
-    class.
+    the true label with probability at least the level, for every n and every distribution. "jackknife+"
+    promises ``2 level - 1``, and "cv+" ``2 level - 1 - sqrt(2 / n)`` with n the number of rows (those of the
+    class, where labels are compared within it). Both give about the level in practice. What is computed from
+    the training rows alone, such as ``gamma="scale"`` or a scaler before the machine, makes the promise
+    approximate; :meth:`fit` warns. That of "cv+" is proven for folds of equal size; strata differ by at most
+    one row of each class.
 
     References
     ----------
@@ -212,7 +214,7 @@ class ConformalSVC(ConformalPredictions):
             If the estimator is not an SVM.
         ValueError
             If the kernel is not positive semi-definite; if it is precomputed and the score needs k(x, x) of
-            new points; if a class has one member.
+            new points; if a class has one member; if a LinearSVC has another loss than the hinge.
         MemoryError
             If the kernel matrix does not fit.
 

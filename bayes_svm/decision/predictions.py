@@ -178,7 +178,7 @@ class RejectingPredictions(ClassifierMixin):
             * ``answer``: what the estimator would predict.
             * ``probability``: the probability of this answer; NaN if the estimator has no
               ``predict_proba``.
-            * ``low``, ``high``: the estimator's ``predict_interval`` for this answer, which need not hold
+            * ``low``, ``high``: the estimator's ``predict_interval`` for this answer, which need not contain
               ``probability``; NaN if it has none.
             * ``reason``: why the point is rejected, in words.
 

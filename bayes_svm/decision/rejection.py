@@ -89,15 +89,15 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
           was measured to be at most the target. On new points it is often larger.
         * "risk": the share of errors among the accepted points is at most the target, with probability
           ``confidence`` over the draws of the data. Thresholds are tested in a fixed order, from strict to
-          lax, up to the first that fails. On held-out data this is exact, if the share of errors passes
-          the target only once as more points are accepted. With left-out or cross-validated probabilities
-          it is an approximation: they are not independent, and not those of the one classifier that is
-          used. If ``groups`` are passed to ``fit``, the tests count one row of each, drawn at random, and
-          the share is that among rows so drawn. Another ``random_state`` may find another threshold; trying
-          several and taking the best breaks the promise.
-        * "conformal": the probability that a point is accepted and answered wrongly is at most the
-          target, if the sets of the estimator hold the true label with probability ``1 - target_risk``.
-          No data are held out. It holds per class if that is so of the sets, as with
+          lax, up to the first that fails. On held-out data this is exact, if the share of errors passes the
+          target only once as more points are accepted. With left-out or cross-validated probabilities it is
+          an approximation: they are not independent, and not those of the one classifier that is used. If
+          ``groups`` are passed to ``fit``, the tests count one row of each group, drawn at random, and the
+          promise is about the share of errors among such rows. Another ``random_state`` may find another
+          threshold; trying several and taking the best breaks the promise.
+        * "conformal": the probability that a point is accepted and answered wrongly is at most the target, if
+          the sets of the estimator hold the true label with probability ``1 - target_risk``. No data are held
+          out. It holds within each class if the guarantee of the sets does, as with
           ``ConformalSVC(class_conditional=True)``. Among the accepted points the share of errors is bounded
           by the target divided by the share accepted.
     confidence : float in (0, 1), default=0.9
@@ -116,8 +116,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         * float: this share of the data is held out of the training, drawn within classes. If ``groups``
           are passed to ``fit``, whole groups are: one of the ``round(1 / share)`` folds of
           :class:`~sklearn.model_selection.StratifiedGroupKFold`. Not for a precomputed kernel: give an int.
-        * "prefit": the estimator is fitted already, and all data passed to ``fit`` are held-out data. So are
-          they, with None, of a :class:`~sklearn.frozen.FrozenEstimator`.
+        * "prefit": the estimator is fitted already, and all data passed to ``fit`` are held-out data. None
+          means the same for a :class:`~sklearn.frozen.FrozenEstimator`.
         * int, splitter or iterable: predictions by cross-validation, after which the estimator is
           fitted to all data. An int means stratified folds, which keep groups whole if ``groups`` are
           passed to ``fit``.
@@ -255,9 +255,13 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         ------
         ValueError
             If more than one rule is given; if ``guarantee`` has no ``target_risk``; if the estimator lacks
-            ``predict_proba`` or ``predict_set``; if the reject label is one of the classes or not of the
-            type of y; if the weights differ and ``guarantee="risk"``, whose tests count points; if groups are
-            not one for each row, or given with ``guarantee="conformal"``; or if no part can be held out.
+            ``predict_proba`` or ``predict_set``; if the reject label is one of the classes or not of the type
+            of y; if the weights differ and ``guarantee="risk"``, whose tests count points; if groups are not
+            one for each row, or given with ``guarantee="conformal"``; if ``sample_weight`` is given and the
+            estimator takes none, or with ``guarantee="conformal"``; or if no part can be held out.
+        TypeError
+            If the estimator is a class, not an instance, or if ``fit`` gets parameters that a fitted
+            estimator does not read.
 
         Warns
         -----

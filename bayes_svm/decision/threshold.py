@@ -20,9 +20,9 @@ __all__ = ["Threshold", "check_shape", "one_column_flat"]
 class Threshold(PerClass):
     """A threshold of the decision values, and what its decisions achieve.
 
-    ``error``, ``recall``, ``precision``, ``f1``, ``micro`` and ``total_cost`` are what to expect on new data,
-    not what the threshold reaches on the data it was chosen on, where it is the best of many. The choice is
-    made again on bootstrap resamples, and each time measured on the rows that were not drawn. For a recall
+    ``error``, ``recall``, ``precision``, ``f1``, ``micro`` and ``total_cost`` are estimates for new data. On
+    the data that it was chosen on the threshold does better, because there it is the best of many. The choice
+    is made again on bootstrap resamples, and each time measured on the rows that were not drawn. For a recall
     that is required its expected value is known without resamples.
 
     Parameters
@@ -41,7 +41,7 @@ class Threshold(PerClass):
     curves : tuple of ThresholdCurve
         Counts at every threshold, one curve per entry of ``confusions``.
     classes : array of shape (n_classes,)
-        The labels, sorted; of two the positive one is last.
+        The labels, sorted; but of two classes the positive one comes last, even if it sorts first.
     objective : str
         What the threshold was chosen for.
     reached : bool or array of bool of shape (n_classes,)
@@ -97,7 +97,8 @@ class Threshold(PerClass):
         ----------
         decision_values : array of shape (n_samples,) or (n_samples, n_classes)
             Scores of the same kind as those that the threshold was chosen on: ``decision_function`` after
-            ``left_out_decision_values_`` of two classes, ``predict_proba`` after ``left_out_proba_``.
+            ``left_out_decision_values_`` of two classes; ``predict_proba`` after ``left_out_proba_``, of two
+            classes its column 1.
 
         Returns
         -------

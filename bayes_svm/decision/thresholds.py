@@ -59,9 +59,10 @@ def choose_threshold(
 
     .. math:: \hat y_i = +1 \iff f_i \ge t, \qquad t = \arg\max_t \; \mathrm{objective}(t)
 
-    The maximum is over every distinct decision value. Of equally good thresholds the highest is
-    chosen. The threshold returned lies midway between that decision value and the next lower one.
-    A required recall or precision is one on new points, and not on the data.
+    The maximum is over every distinct decision value. Of equally good thresholds the highest is chosen. The
+    threshold returned lies midway between that decision value and the next lower one; if every point is
+    called positive it is the smallest decision value, and if none is, just above the largest. A required
+    recall or precision is one on new points, and not on the data.
 
     Parameters
     ----------
@@ -77,7 +78,9 @@ def choose_threshold(
 
         * "f1": largest F1.
         * "f_beta": largest ``F_beta``.
-        * "precision": the lowest threshold that shows a precision of ``at_least`` on new points.
+        * "precision": the lowest threshold that shows a precision of ``at_least`` on new points. With
+          ``confidence``, thresholds are tested from strict to lax, each calling about a fifth more points
+          positive, and the last before the first failure is taken.
         * "recall": the highest threshold that shows a recall of ``at_least`` on new points.
         * "cost": least cost.
         * "rate": share of points decided positive closest to ``rate``.
@@ -88,12 +91,11 @@ def choose_threshold(
     at_least : float in (0, 1], optional
         Precision or recall to reach.
     confidence : float in [0.5, 1), optional
-        Probability, over the draws of the data, that the recall on new points is ``at_least``, or that
-        no lower precision is taken for ``at_least``. It accounts for the choice of the threshold. It is
-        exact for values of independent held-out rows of weight 1, and an approximation for left-out ones.
-        Where rows belong to groups, give one row of each.
-        Without it a recall is ``at_least`` in the mean over the draws, and a precision is a smoothed
-        estimate.
+        Probability, over the draws of the data, that the recall on new points is ``at_least``; for
+        "precision", that the true precision of the threshold is not below ``at_least``. It accounts for the
+        choice of the threshold. It is exact for values of independent held-out rows of weight 1, and an
+        approximation for left-out ones. Where rows belong to groups, give one row of each. Without it a
+        recall is ``at_least`` in the mean over the draws, and a precision is a smoothed estimate.
     fp : float, default=1.0
         Cost of a false positive, at least 0.
     fn : float, default=1.0

@@ -36,11 +36,12 @@ def register_onnx_converters() -> None:
 
     Afterwards ``skl2onnx.to_onnx`` takes them alone or in a pipeline. It writes opset 19 or later. The model
     computes in double precision, whatever the type of its input, and its outputs are those of scikit-learn's
-    classifiers: label and probabilities, or without a reject option, by ``raw_scores``, the values of
-    ``decision_function``, for two classes after a column of their negatives (an infinite one of
-    ``link="clipped"`` becomes about 1e4). A reject option needs an estimator that skl2onnx converts, and puts
-    its reject label in place of the label. It accepts probabilities up to 1e-7 below its threshold, and up to
-    1e-5 around an estimator that does not end in a BayesSVC or a search: it may compute in single precision.
+    classifiers: label and probabilities. With the option ``raw_scores`` (not for a reject option) the second
+    output is ``decision_function`` instead; for two classes a column of its negatives comes first. Infinite
+    values of ``link="clipped"`` become about 1e4. A reject option needs an estimator that skl2onnx converts,
+    and puts its reject label in place of the label. It accepts probabilities up to 1e-7 below its threshold,
+    and up to 1e-5 around an estimator that does not end in a BayesSVC or a search: it may compute in single
+    precision.
 
     A row that holds NaN or infinity, which the ``predict`` of a BayesSVC refuses, has probabilities of NaN. A
     reject option with a rule rejects it, unless a step before drops or clips the value; a classifier without
@@ -53,9 +54,9 @@ def register_onnx_converters() -> None:
     numbers. A scaler before the classifier, converted by skl2onnx, computes in the type of the input: give
     double input where features are large compared with their deviation.
 
-    There is one input, of numbers. Texts, columns that are an input each, and what skl2onnx does not convert
-    in double precision (SimpleImputer, KNNImputer, PolynomialFeatures, PowerTransformer, Binarizer) belong to
-    steps before a search or a reject option, not in it.
+    The model has one input, of numbers. Put steps that handle texts, have one input for each column, or are
+    not converted in double precision by skl2onnx (SimpleImputer, KNNImputer, PolynomialFeatures,
+    PowerTransformer, Binarizer) before a search or a reject option, not inside it.
 
     Not converted: callable and precomputed kernels, a scikit-learn calibrator as link, conformal guarantees,
     and the handling of rows so far from the origin that kernel values overflow.

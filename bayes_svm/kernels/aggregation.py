@@ -77,6 +77,11 @@ class AggregationKernel:
         X, Z : arrays of shape (n_samples, n_features)
             Integer codes of the values; a negative code or NaN is unknown.
 
+        Returns
+        -------
+        array of shape (n_samples_X, n_samples_Z)
+            The kernel values.
+
         Raises
         ------
         ValueError
@@ -100,7 +105,17 @@ class AggregationKernel:
         return values * scales[0][:, None] * scales[1]
 
     def checked_weights(self, n_features: int) -> Array:
-        """The weights as an array of shape (n_features,).
+        """The weights as an array.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of attributes.
+
+        Returns
+        -------
+        array of shape (n_features,)
+            The weights.
 
         Raises
         ------

@@ -87,7 +87,19 @@ class HypersphereKernel:
     coef0: float = 0.0
 
     def __call__(self, X: Any, Z: Any) -> Array:
-        """Values of H, of shape (len(X), len(Z)).
+        """Values of H.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples_X, n_features)
+            Points.
+        Z : array or sparse matrix of shape (n_samples_Z, n_features)
+            Other points.
+
+        Returns
+        -------
+        array of shape (n_samples_X, n_samples_Z)
+            The kernel values.
 
         Raises
         ------
@@ -121,7 +133,7 @@ class GaussianKernel:
     Parameters
     ----------
     length_scale : float or array of shape (n_features,), default=1.0
-        The length scale sigma of all features, or one for each feature; above 0.
+        The length scale of all features, or one for each feature; above 0.
 
     Examples
     --------
@@ -144,6 +156,16 @@ class GaussianKernel:
     def scaled(self, X: Any) -> Any:
         r"""X with every column divided by its length scale.
 
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        array or CSR matrix of shape (n_samples, n_features)
+            The scaled points.
+
         Raises
         ------
         ValueError
@@ -162,7 +184,19 @@ class GaussianKernel:
         return np.asarray(X, dtype=np.float64) / scale
 
     def __call__(self, X: Any, Z: Any) -> Array:
-        """Kernel values of shape (len(X), len(Z)).
+        """Kernel values.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples_X, n_features)
+            Points.
+        Z : array or sparse matrix of shape (n_samples_Z, n_features)
+            Other points.
+
+        Returns
+        -------
+        array of shape (n_samples_X, n_samples_Z)
+            The kernel values.
 
         Raises
         ------

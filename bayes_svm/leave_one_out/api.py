@@ -93,15 +93,18 @@ def leave_one_out(
         Additional points, whose decision values are computed under each machine.
     method : {"path", "certified", "warm", "retrain"}, default="path"
         * "path": exact values along paths, as above.
-        * "certified": the signs, by sequential minimal optimisation that stops as soon as a bound
-          proves them (Franc et al., algorithm 3). The values are those of the last iterate.
-        * "warm": the same without the proof; it stops at ``tol`` (their algorithms 1 and 2).
+        * "certified": the signs, by sequential minimal optimisation that stops as soon as a bound proves them
+          (Franc et al., algorithm 3). The values are those of the last iterate. Only for single points,
+          without ``at``, ``groups`` and ``cv``, and not for a LinearSVC.
+        * "warm": the same without the proof, for the same machines; it stops at ``tol`` (their algorithms 1
+          and 2).
         * "retrain": every remaining problem is solved from scratch. This is the slow reference.
     sign_only : bool, default=False
-        Stop each path as soon as the sign of its value is known. ``y_r f(x_r)`` never rises along the
-        path, and a bound says how fast it can fall; the bound supposes, as the xi-alpha estimates do, that a
-        free support vector is left without the point. The error is that of the full values; values that were
-        not computed are NaN. Only for two classes and ``method="path"``.
+        Stop each path as soon as the sign of its value is known. ``y_r f(x_r)`` never rises along the path,
+        and cannot fall faster than a known bound. The bound assumes, as the xi-alpha estimates do, that the
+        machine without the point has a free support vector. The error is that of the full values; values that
+        were not computed are NaN. Only for two classes and ``method="path"``, without ``at``, ``groups`` and
+        ``cv``.
     n_jobs : int, optional
         Number of joblib's jobs: threads, or the backend of ``joblib.parallel_config``. The result does not
         depend on it.
@@ -120,7 +123,7 @@ def leave_one_out(
         If the method is unknown, options exclude each other, folds do not partition
         the rows, or the estimator cannot be trained on the data.
     TypeError
-        If the estimator is not one of those above, or ``n_jobs`` is not an integer.
+        If the estimator is not one of those above, ``cv`` is a class, or ``n_jobs`` is not an integer.
     MemoryError
         If the kernel matrix, the tableau, or the kernel values of the additional points do not fit.
 

@@ -35,10 +35,10 @@ class XiAlpha(PerClass):
               \mathrm{Prec} = \frac{n_+ - d_+}{n_+ - d_+ + d_-}, \quad
               F_1 = \frac{2 n_+ - 2 d_+}{2 n_+ - d_+ + d_-}
 
-    With :math:`\rho = 2`, solutions that are stable, and one upper bound for the alpha
-    of all copies, the error is at least that of leave-one-out, and the others are at most those. With class
-    weights, or sample weights that are no whole numbers, copies have different upper bounds: removing one
-    can then move the intercept by more than the proof allows for, and the estimates are no bounds.
+    If :math:`\rho = 2`, the solutions are stable and all copies have the same upper bound of alpha, these are
+    bounds: the error is at least that of leave-one-out, and recall, precision and F1 are at most its. With
+    class weights, or sample weights that are no whole numbers, copies have different upper bounds: removing
+    one can then move the intercept by more than the proof allows for, and the estimates are no bounds.
 
     Parameters
     ----------
@@ -124,6 +124,11 @@ def xi_alpha(
     ------
     ValueError
         If rho or r_delta_squared is out of range.
+    TypeError
+        If the estimator is not an SVC, a BayesSVC or a LinearSVC with the hinge loss. Of a pipeline give the
+        last step, and the transformed X.
+    MemoryError
+        If the kernel matrix does not fit.
 
     References
     ----------
@@ -228,6 +233,11 @@ def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayL
     ValueError
         If the exact set of free points is not known, for instance because the kernel is not
         positive semi-definite.
+    TypeError
+        If the estimator is not an SVC, a BayesSVC or a LinearSVC with the hinge loss. Of a pipeline give the
+        last step, and the transformed X.
+    MemoryError
+        If the kernel matrix does not fit.
 
     References
     ----------

@@ -43,7 +43,8 @@ class LeaveOneOut:
     Parameters
     ----------
     decision_values : array
-        Left-out decision values; a positive one means ``classes[1]``, or the column's class.
+        Left-out decision values. A positive one means ``classes[1]``, or the column's class; where columns
+        are pairs of classes (0, 1), (0, 2), ..., (1, 2), ..., the first class of the pair.
     train_decision_values : array
         Decision values of the machine trained on all points.
     values_at : array of shape (n_samples, n_at) or (n_samples, n_at, n_machines), or None
@@ -82,7 +83,7 @@ class LeaveOneOut:
     weight : array of shape (n_samples,)
         How often each row counts: its sample weight, times the share of its copies that is left out.
     seconds : float
-        Wall time.
+        Wall time in seconds.
     jointly : bool
         Whether each point is assigned to exactly one class, as by pairs of classes or by a link's
         probabilities. Otherwise a machine for each class decides for or against it.
@@ -210,6 +211,8 @@ class LeaveOneOut:
         ------
         ValueError
             If only signs were computed.
+        AttributeError
+            If the metric needs probabilities and ``proba`` is None.
         """
         chosen = self.rows
         if np.isnan(self.decision_values[chosen]).any():
@@ -259,7 +262,7 @@ def by_row(
     found : list of (Outcomes, Outcomes)
         For each problem, the outcomes of the rows under the whole machine and those of the parts.
     seconds : float
-        Wall time.
+        Wall time in seconds.
 
     Returns
     -------

@@ -57,9 +57,9 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     C : float, default=1.0
         Penalty of the slack.
     k : int, default=None
-        Number of rows predicted positive. "precision_at_k" and "recall_at_k" need it. Unless k is
-        the number of positives, their constraints differ from the paper's, which the same score
-        for all rows can satisfy: see ``bayes_svm.multivariate.contingency``.
+        Number of rows predicted positive. "precision_at_k" and "recall_at_k" need it. If k is not the number
+        of positives, the paper's constraints can be met by giving all rows the same score; others are used
+        instead: see ``bayes_svm.multivariate.contingency``.
     beta : float, default=1.0
         Weight of recall in "f_beta".
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="linear"
@@ -76,11 +76,12 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     tol : float, default=1e-3
         Training stops at this relative gap between the value reached and a lower bound of the optimum.
     max_iter : int, default=2000
-        Largest number of cutting planes for each problem, and of rounds, which give a plane too.
+        Largest number of cutting planes for each problem. A round of the second method (see Notes) counts as
+        one.
     cv : int, splitter, iterable of splits or None, default=None
         Folds for calibrating ``predict_proba``, on the decision values of rows left out. An int means folds
-        of the rows of weight above 0, stratified unless y is a matrix of labels. Of a splitter that needs
-        groups give the list of its splits. After a fit with None there is no ``predict_proba``.
+        of the rows of weight above 0, stratified unless y is a matrix of labels. For a splitter that needs
+        groups, give the list of its splits. After a fit with None there is no ``predict_proba``.
     warm_start : bool, default=False
         Whether to begin with the planes of the last fit. They are used if data, labels and loss
         are the same; C may differ.
@@ -116,8 +117,9 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     Weights of rows are counts: a weight of 2 is the row given twice, at no cost. Only "error" and
     "roc_area" accept fractions.
 
-    For a linear kernel and data in memory, "f1", "f_beta" with beta of at least 1 and "break_even"
-    go on with rounds of another method if 100 planes (500 with at most 1000 features) leave a gap.
+    For a linear kernel and data in memory, "f1", "f_beta" with beta of at least 1 and "break_even" have a
+    second method: if a gap remains after 100 planes (500 if there are at most 1000 features), it goes on in
+    rounds.
 
     ``predict`` returns the sign of the decision value, which is what was trained. The class that is
     most probable by ``predict_proba`` may be another.
@@ -221,6 +223,8 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
         ValueError
             If the data or the parameters are not valid for the loss, or the kernel matrix of the training
             rows is not symmetric or not positive semi-definite.
+        MemoryError
+            If the kernel matrix, or the table of a callable loss, does not fit.
 
         Warns
         -----

@@ -58,7 +58,7 @@ class Evidence:
     def fixed_point(self) -> float:
         r"""Next C of the fixed-point iteration for :math:`2 \lambda E_W = \gamma`, the level-2 optimum.
 
-        The optimum is that for a fixed Hessian. 0 if the effective number of parameters is 0.
+        It is the optimum if the Hessian did not change with C. 0 if the effective number of parameters is 0.
         """
         return 2.0 * self.weight_norm / self.n_parameters if self.n_parameters > 0.0 else 0.0
 
@@ -94,6 +94,8 @@ def log_evidence(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLi
     ValueError
         For a kernel that is not positive semi-definite, for LinearSVC, and if C times the kernel values is
         too large for double precision.
+    TypeError
+        If the estimator is not an SVC or a BayesSVC. Of a pipeline give the last step, and the transformed X.
     MemoryError
         If the matrices do not fit.
 

@@ -144,8 +144,8 @@ def fit_joint(z: Array, y: Indices, weight: Array, share: Array) -> tuple[JointL
     weight : array of shape (n_parts,)
         How often each part counts.
     share : array of shape (n_parts, n_folds)
-        Share of each part in each fold, from
-        :meth:`~bayes_svm.leave_one_out.cases.Leaving.part_shares`. Parts that left together are in one fold.
+        Share of each part in each fold, from :meth:`~bayes_svm.leave_one_out.leaving.Leaving.part_shares`.
+        Parts that left together are in one fold.
 
     Returns
     -------

@@ -60,7 +60,7 @@ class Estimate:
     fits : int
         Number of times that the estimator was trained.
     seconds : float
-        Wall time.
+        Wall time in seconds.
     bound : float or None
         Upper bound of the error that holds with the probability ``confidence`` for every
         distribution of the data; it says nothing where it is above 1. None where no bound is known.
@@ -161,15 +161,15 @@ def compare_estimators(
     test_size : float, default=0.5
         Share of the rows that "hold_out" tests on.
     n_bootstrap : int, default=50
-        Number of bootstrap resamples. A resample is drawn again unless every class has two rows in
-        it, or one if the data have no more.
+        Number of bootstrap resamples. A resample is drawn again until it has two rows of every class, or one
+        of a class that has only one.
     confidence : float, default=0.95
         Probability with which the intervals cover and the bounds hold.
     interval : {"wilson", "clopper-pearson"}, default="wilson"
         Confidence interval of an error, from statsmodels. It takes the tests as independent, which
         only those of "hold_out" are.
-    random_state : int or RandomState instance, default=0
-        Seed of the hold-out split and the bootstrap resamples.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the hold-out split and the bootstrap resamples. None draws them anew each time.
     n_jobs : int, optional
         Number of jobs of joblib. The result does not depend on it.
     verbose : int, default=0

@@ -46,14 +46,14 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
     .. math:: p_w(y | x) \propto \pi_y^{1 - \sum_k w_k} \prod_k p_k(y | x)^{w_k}
 
     with the classes' shares :math:`\pi` and the weights of largest left-out likelihood
-    (``bayes_svm.selection.mixture.stacking_weights``). With few data it is better than any single
-    setting, and than the arithmetic mixture.
+    (``bayes_svm.selection.mixture.stacking_weights``). With few data it is better, in the mean over data
+    sets, than the setting that any criterion chooses, and than the arithmetic mixture.
 
-    ``left_out_proba_``, ``left_out_log_loss_`` and ``left_out_error_`` account for the choice: the
-    setting or the weights are chosen anew, and the links fitted anew, without each third of the strata,
-    and the probabilities of the third's rows are those of that choice. The machines of the other rows
-    have been trained on the third, which flatters the choice; it is made on fewer rows, which makes up
-    for that. With groups of which only two hold a class, halves take the place of thirds.
+    ``left_out_proba_``, ``left_out_log_loss_`` and ``left_out_error_`` account for the choice. The strata are
+    divided into thirds. For each third, the setting or the weights are chosen and the links are fitted
+    without it, and its rows are judged by that choice. The machines of the other rows have been trained on
+    the third, which flatters the choice; it is made on fewer rows, which makes up for that. With groups of
+    which only two hold a class, halves take the place of thirds.
 
     Parameters
     ----------
@@ -85,7 +85,9 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
     combine : {"best", "stack"}, default="best"
         Keep the best model, or a mixture of the models of a grid.
     refit : bool, default=True
-        Whether fitted models are kept to predict with. They are those already fitted, on all data.
+        Whether fitted models are kept to predict with. They are those already fitted, on all data. If False,
+        only ``best_params_``, ``best_index_``, ``best_score_`` and ``cv_results_`` are set, and predicting
+        raises an AttributeError.
     max_evaluations : int, default=60
         Largest number of settings that a search of ``param_space`` tries.
     n_jobs : int, default=None
@@ -103,8 +105,8 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
     best_index_ : int
         Its row in ``cv_results_``.
     best_score_ : float
-        Its score; more is better, so losses and errors are negative. The setting was chosen for this
-        score, so the score is too good; that of groups is also by one link for all of them.
+        Its score; more is better, so losses and errors are negative. The setting was chosen for this score,
+        so the score is too good. With groups it is more so: one link is fitted to all of them.
     best_estimator_ : BayesSVC or Pipeline
         The model fitted with the best setting.
     cv_results_ : dict of arrays
@@ -133,6 +135,8 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
         The labels, sorted.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : array of shape (`n_features_in_`,)
+        Names of the features, if the best model has them.
 
     See Also
     --------
@@ -232,8 +236,8 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
         TypeError
             If the estimator is neither a BayesSVC nor a Pipeline that ends in one.
         ValueError
-            Unless exactly one of ``param_grid`` and ``param_space`` is given, with at least one setting
-            or with valid bounds. If ``prefilter`` or ``combine="stack"``, which need a grid, comes with
+            If not exactly one of ``param_grid`` and ``param_space`` is given, or if it is empty, or its
+            bounds are not valid. If ``prefilter`` or ``combine="stack"``, which need a grid, comes with
             ``param_space``.
 
         Warns

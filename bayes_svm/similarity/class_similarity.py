@@ -140,7 +140,7 @@ def class_similarity(
         If there are more rows, about this many are drawn, from each class its share but at least
         2, and the result has a standard error. By default all rows are used.
     random_state : int, RandomState instance or None, default=None
-        Random numbers for drawing the sample.
+        Seed of the sample. None draws another one each time.
     n_jobs : int, default=None
         Number of threads. The result does not depend on it.
 

@@ -62,8 +62,8 @@ class KernelOptimum:
     history : tuple of Evaluation
         All evaluations in order, beginning with the start.
     converged : bool
-        Whether the optimiser reached a minimum. A parameter may be as far from its start as ``factor``
-        allows there, as the length scale of a feature that does not matter.
+        Whether the optimiser reached a minimum. Parameters may then lie at the limit set by ``factor``, such
+        as the length scale of a feature that does not matter.
     message : str
         Message of the optimiser.
     """
@@ -199,7 +199,7 @@ def optimize_kernel(
         If there are more rows, about this many are drawn once and used for all evaluations. By
         default all rows are used.
     random_state : int, RandomState instance or None, default=None
-        Random numbers for drawing the sample.
+        Seed of the sample. None draws another one each time.
 
     Returns
     -------
