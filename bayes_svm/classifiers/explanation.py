@@ -72,6 +72,17 @@ class Explanation:
         Training rows that contribute most against it.
     note : str
         Further remarks, such as which model of a mixture is explained; may be empty.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from bayes_svm import BayesSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BayesSVC().fit(scale(X), y)
+    >>> found = model.explain(scale(X)[81], n_rows=1)
+    >>> found.predicted, round(found.probability, 3), found.supporting[0].row, found.opposing[0].row
+    (1, 0.55, 81, 215)
     """
 
     classes: NDArray[Any]

@@ -38,6 +38,16 @@ def coverage_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLi
     -------
     float
         The coverage, from 0 to 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bayes_svm import BayesSVC, RejectOptionClassifier
+    >>> from bayes_svm.decision.scorers import coverage_scorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RejectOptionClassifier(BayesSVC(), threshold=0.9).fit(X, y)
+    >>> round(coverage_scorer(model, X, y), 3)
+    0.92
     """
     return _accepted_and_right(estimator, X, y, sample_weight)[0]
 
@@ -62,6 +72,16 @@ def neg_selective_risk_scorer(
     -------
     float
         Minus the selective risk, from -1 to 0: greater is better.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bayes_svm import BayesSVC, RejectOptionClassifier
+    >>> from bayes_svm.decision.scorers import neg_selective_risk_scorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RejectOptionClassifier(BayesSVC(), threshold=0.6).fit(X, y)
+    >>> round(neg_selective_risk_scorer(model, X, y), 3)
+    -0.027
     """
     accepted, right = _accepted_and_right(estimator, X, y, sample_weight)
     return right / accepted - 1.0 if accepted > 0 else 0.0

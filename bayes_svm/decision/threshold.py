@@ -55,6 +55,15 @@ class Threshold(PerClass):
     total_cost : float or None
         Cost of all decisions to expect on as many new rows, for the objective "cost"; None for the
         others.
+
+    Examples
+    --------
+    >>> from bayes_svm import choose_threshold
+    >>> chosen = choose_threshold([0, 1, 0, 1], [-1.0, -0.5, 0.2, 1.0], "recall", at_least=0.5, n_bootstrap=0)
+    >>> chosen.threshold, chosen.recall
+    (-0.75, 1.0)
+    >>> chosen.decide([0.7, -1.0]).tolist()
+    [1, 0]
     """
 
     expected: tuple[Confusion, ...]

@@ -89,6 +89,17 @@ class LeaveOneOut:
         probabilities. Otherwise a machine for each class decides for or against it.
     proba : array of shape (n_samples, n_classes), optional
         Probabilities that a link gives for the values.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from bayes_svm import BayesSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BayesSVC().fit(scale(X), y)
+    >>> left_out = model.left_out_
+    >>> round(left_out.error, 3), round(left_out.f1, 3), round(left_out.score("roc_auc"), 3)
+    (0.026, 0.979, 0.996)
     """
 
     decision_values: Array

@@ -84,6 +84,12 @@ def hold_out_deviation(k: int) -> float:
     ------
     ValueError
         If k is below 1.
+
+    Examples
+    --------
+    >>> from bayes_svm.metrics.bounds import hold_out_deviation
+    >>> round(hold_out_deviation(100), 3)
+    0.05
     """
     _check_bound(k)
     return float(0.5 / np.sqrt(k))
@@ -110,6 +116,12 @@ def hoeffding_bound(k: int, delta: float = 0.05) -> float:
     ------
     ValueError
         If k is below 1, or delta is not between 0 and 1.
+
+    Examples
+    --------
+    >>> from bayes_svm.metrics.bounds import hoeffding_bound
+    >>> round(hoeffding_bound(100), 3)
+    0.136
     """
     _check_bound(k, delta)
     return float(np.sqrt(np.log(2 / delta) / (2 * k)))
@@ -136,6 +148,12 @@ def leave_one_out_deviation(n: int, disagreement: float) -> float:
     ------
     ValueError
         If n is below 1, or the probability is not between 0 and 1.
+
+    Examples
+    --------
+    >>> from bayes_svm.metrics.bounds import leave_one_out_deviation
+    >>> round(leave_one_out_deviation(1000, 0.01), 3)
+    0.247
     """
     _check_bound(n)
     if not 0 <= disagreement <= 1:
@@ -168,6 +186,12 @@ def leave_one_out_vc_bound(n: int, vc_dimension: float, delta: float = 0.05) -> 
     ------
     ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from bayes_svm.metrics.bounds import leave_one_out_vc_bound
+    >>> round(leave_one_out_vc_bound(10_000_000, 3), 3)
+    0.444
     """
     _check_bound(n, delta, vc_dimension)
     return float(8 / delta * np.sqrt((vc_dimension + 1) * (np.log(9 * n / vc_dimension) + 2) / n))

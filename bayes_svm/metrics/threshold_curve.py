@@ -32,6 +32,13 @@ class ThresholdCurve:
     Notes
     -----
     The shapes are those of :func:`sklearn.metrics.precision_recall_curve`.
+
+    Examples
+    --------
+    >>> from bayes_svm import choose_threshold
+    >>> curve = choose_threshold([0, 1, 0, 1], [-1.0, -0.5, 0.2, 1.0], "f1", n_bootstrap=0).curves[0]
+    >>> curve.thresholds.tolist()
+    [-1.0, -0.5, 0.2, 1.0]
     """
 
     thresholds: Array

@@ -26,6 +26,18 @@ class EstimateComparisonDisplay(Display):
         The axes that were drawn on.
     figure_ : matplotlib figure
         The figure of the axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from bayes_svm import BayesSVC
+    >>> from bayes_svm.plots import EstimateComparisonDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> methods = ["training", "hold_out", "leave_one_out"]
+    >>> display = EstimateComparisonDisplay.from_estimator(BayesSVC(), scale(X), y, methods=methods)
+    >>> display.ax_.get_xlabel()
+    'error, 95 % interval'
     """
 
     def __init__(self, comparison: EstimateComparison) -> None:

@@ -30,6 +30,17 @@ class LeaveOneOutDisplay(Display):
         The axes that were drawn on.
     figure_ : matplotlib figure
         The figure of the axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from bayes_svm import BayesSVC
+    >>> from bayes_svm.plots import LeaveOneOutDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> display = LeaveOneOutDisplay.from_estimator(BayesSVC(), scale(X), y)
+    >>> display.ax_.get_xlabel()
+    'decision value, trained on all points'
     """
 
     def __init__(self, result: LeaveOneOut) -> None:

@@ -49,6 +49,16 @@ class ModerationDisplay:
         The figure of the axes.
     surfaces_ : list of three matplotlib contour sets
         The surfaces, in the order named above.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from bayes_svm import BayesSVC
+    >>> from bayes_svm.plots import ModerationDisplay
+    >>> X, y = make_moons(60, noise=0.2, random_state=0)
+    >>> display = ModerationDisplay.from_estimator(BayesSVC().fit(X, y), X, y)
+    >>> len(display.axes_)
+    3
     """
 
     def __init__(

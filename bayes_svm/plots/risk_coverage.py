@@ -35,6 +35,17 @@ class RiskCoverageDisplay(Display):
         The figure of the axes.
     line_ : matplotlib line
         The curve.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from bayes_svm import BayesSVC
+    >>> from bayes_svm.plots import RiskCoverageDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> display = RiskCoverageDisplay.from_estimator(BayesSVC().fit(scale(X), y), scale(X), y)
+    >>> display.ax_.get_xlabel()
+    'coverage: share accepted'
     """
 
     def __init__(

@@ -37,6 +37,17 @@ class ThresholdDisplay(Display):
         The figure of the axes.
     lines_ : list of three matplotlib lines
         Precision, recall and F1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from bayes_svm import BayesSVC
+    >>> from bayes_svm.plots import ThresholdDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> display = ThresholdDisplay.from_estimator(BayesSVC().fit(scale(X), y), scale(X), y)
+    >>> display.ax_.get_xlabel()
+    'threshold of the decision value'
     """
 
     def __init__(self, threshold: Threshold) -> None:

@@ -47,6 +47,16 @@ class Evidence:
         Effective number of parameters, :math:`\gamma = \sum_l \rho_l / (\lambda + \rho_l)`.
     weight_norm : float
         Half the squared length of the weight vector, :math:`E_W = |w|^2 / 2`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from bayes_svm import BayesSVC, log_evidence
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = log_evidence(BayesSVC(), scale(X), y)
+    >>> round(found.value, 1), round(found.n_parameters, 1)
+    (-109.1, 62.9)
     """
 
     value: float

@@ -61,6 +61,16 @@ class ClassSimilarity:
         sample was drawn.
     n_samples : int
         Number of rows that the averages are taken over: all rows of positive weight, or the sample.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from bayes_svm import class_similarity
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = class_similarity(scale(X), y)
+    >>> round(found.value, 3)
+    -0.248
     """
 
     classes: NDArray[Any]

@@ -66,6 +66,15 @@ class KernelOptimum:
         as the length scale of a feature that does not matter.
     message : str
         Message of the optimiser.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bayes_svm import optimize_kernel
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = optimize_kernel(X, y)
+    >>> found.converged, round(found.value, 3)
+    (True, -0.724)
     """
 
     kernel: Tunable
