@@ -106,8 +106,7 @@ class BayesSVC(SVCPredictions):
         * "sigmoid": the same sigmoid without the limit.
         * "kwok": Kwok's moderated output, the hinge likelihood averaged over the posterior of the decision
           value. Nothing is fitted. With class weights the log-odds are shifted from the weighted classes back
-          to the data's. On real data it is underconfident. Not for a precomputed kernel, which does not tell
-          k(x, x) of new points.
+          to the data's. On real data it is underconfident. Not for a precomputed kernel.
         * "hinge": Kwok's output without the averaging, for comparison.
         * "clipped": ``(1 + f) / 2`` for f clipped to [-1, 1], for comparison.
         * "dumais": a sigmoid fitted by regularised least squares, for comparison.
@@ -209,13 +208,11 @@ class BayesSVC(SVCPredictions):
     Meta-estimators that compare decision values, such as ``OneVsRestClassifier``, then predict worse than
     this classifier does.
 
-    A fitted model keeps its training rows, for :meth:`explain`; :meth:`compact` keeps the support vectors
-    only.
+    A fitted model keeps its training rows, for :meth:`explain`; :meth:`compact` only the support vectors.
 
     Sample weights count rows: a row of weight 2 is a row given twice, one of weight 0 is absent.
 
-    If a row is so far from the origin that kernel values overflow, it is moved towards the origin until they
-    do not.
+    A row so far from the origin that kernel values overflow is moved towards it until they do not.
 
     References
     ----------
@@ -254,7 +251,7 @@ class BayesSVC(SVCPredictions):
             the weights are not counts, divide them by their mean and give ``groups=np.arange(len(y))``.
         groups : array of shape (n_samples,), optional
             Group of each row, for rows that are not independent, such as those of one patient or document.
-            Groups are left out whole. Each class must occur in at least two groups.
+            They leave whole. Each class must occur in at least two groups.
 
         Returns
         -------
@@ -274,13 +271,11 @@ class BayesSVC(SVCPredictions):
         -----
         ConvergenceWarning
             If the solution is not exact: ``max_iter`` is reached, the kernel is not positive semi-definite,
-            or double precision is not enough (scale X, or lower C). Also if the fit of a link does not
-            converge.
+            or double precision is not enough (scale X, or lower C); or if a link does not converge.
         UserWarning
             If the left-out decision values do not separate the classes; if a class has two members, too few
             to calibrate on; if ``leave_out`` is a number larger than that of the rarest class's members; if a
-            calibrator given as ``link`` cannot be fitted without a fold, so that ``left_out_proba_`` is by
-            the one fitted to all rows.
+            calibrator as ``link`` cannot be fitted without a fold: ``left_out_proba_`` then has seen all.
         """
         with shown(self.verbose > 0), one_blas_thread(), working_threads(self.n_jobs):
             machine = self._machine(X, y, sample_weight)

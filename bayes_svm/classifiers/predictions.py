@@ -211,8 +211,8 @@ class SVCPredictions(Compactable, SVCParameters):
         point belonged to the class and once as if it did not, and read at the point: :math:`p_1` and
         :math:`p_0`. A wide interval tells that few rows have such decision values.
 
-        With up to 200 rows the new point joins the n training rows with each trial label, and each of these
-        n + 1 points is left out in turn. That takes two leave-one-outs for each new point. With more rows, with
+        With up to 200 rows the new point joins the n training rows with each trial label, and each of these n
+        + 1 points is left out in turn. That takes two leave-one-outs for each point. With more rows, with
         groups, with sample weights that are not whole numbers, with a precomputed kernel or one that is not
         positive semi-definite, or if the solution is not exact or its free points are linearly dependent, the
         left-out values of the fit are read. They are also read for points with which some value of the n + 1

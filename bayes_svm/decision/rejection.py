@@ -93,8 +93,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
           target only once as more points are accepted. With left-out or cross-validated probabilities it is
           an approximation: they are not independent, and not those of the one classifier that is used. If
           ``groups`` are passed to ``fit``, the tests count one row of each group, drawn at random, and the
-          promise is about the share of errors among such rows. Another ``random_state`` may find another
-          threshold; trying several and taking the best breaks the promise.
+          promise is about the share of errors among such rows. Taking the best of several ``random_state``
+          breaks it.
         * "conformal": the probability that a point is accepted and answered wrongly is at most the target, if
           the sets of the estimator hold the true label with probability ``1 - target_risk``. No data are held
           out. It holds within each class if the guarantee of the sets does, as with
@@ -129,7 +129,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
     estimator_ : classifier
         The fitted estimator.
     classes_ : array of shape (n_classes,)
-        The classes, without the reject label.
+        Its classes, without the reject label.
     threshold_ : float
         Points with a smaller probability of their predicted class are rejected; infinite if
         ``target_risk`` cannot be shown, and absent with ``guarantee="conformal"``.
@@ -151,11 +151,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
     feature_names_in_ : array of str
         Names of the features, if the estimator knows them.
 
-    Notes
-    -----
-    ``score`` counts a rejection as an error. The scorers in ``bayes_svm.decision`` measure
-    coverage, selective accuracy and risk, and the area under the risk-coverage curve. Points of equal
-    confidence are accepted or rejected together.
+    Notes ----- ``score`` counts a rejection as an error; ``bayes_svm.decision`` has scorers of coverage, risk
+    and their area. Points of equal confidence are accepted or rejected together.
 
     References
     ----------
@@ -254,20 +251,18 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         Raises
         ------
         ValueError
-            If more than one rule is given; if ``guarantee`` has no ``target_risk``; if the estimator lacks
+            If more than one rule is given, or ``guarantee`` without ``target_risk``; if the estimator lacks
             ``predict_proba`` or ``predict_set``; if the reject label is one of the classes or not of the type
             of y; if the weights differ and ``guarantee="risk"``, whose tests count points; if groups are not
-            one for each row, or given with ``guarantee="conformal"``; if ``sample_weight`` is given and the
-            estimator takes none, or with ``guarantee="conformal"``; or if no part can be held out.
+            one for each row; if there are groups or weights and ``guarantee="conformal"``, or weights that
+            the estimator does not take; or if no part can be held out.
         TypeError
-            If the estimator is a class, not an instance, or if ``fit`` gets parameters that a fitted
-            estimator does not read.
+            If the estimator is a class, or ``fit`` gets parameters that a fitted estimator does not read.
 
         Warns
         -----
         UserWarning
-            If ``target_risk`` cannot be shown. Then every point is rejected, and the warning names the
-            smallest risk that can be shown.
+            If ``target_risk`` cannot be shown; the warning names the smallest risk that can.
         """
         check_rules(self)
         # Predictions follow the parameters of the fit, whatever the parameters are then.
