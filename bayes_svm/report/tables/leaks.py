@@ -84,7 +84,10 @@ def leak_of(values: np.ndarray, name: str, y: Indices, *, dates: bool = False) -
     if known and any(same):
         return "copy"
     whole = not text and _whole(values)
-    if whole and n_distinct == len(values) and np.ptp(values) == len(values) - 1:
+    # Days are counted from the first, at whatever time of the day; a millionth of a day is below a second.
+    numbers = np.round(values - np.nanmin(values), 6) if dates else values
+    numbered = (_whole(numbers) if dates else whole) and n_distinct == len(values)
+    if numbered and np.ptp(numbers) == len(values) - 1:
         return "daily dates" if dates else "row numbers"
     if text and n_distinct == n:
         return "amounts" if units_in(values[there], name) and _amounts(values[there]) else "all texts"

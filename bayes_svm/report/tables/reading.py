@@ -113,6 +113,12 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
     notes = [*notes_of(sorted(every, key=weight_of)), *notes]
     notes += _check(features, found, target, options.impute)
     learned = _frame(features)
+    groups = _groups(frame, options)
+    if groups is not None and len(np.unique(groups)) == len(groups):
+        notes.append(
+            f"Every row has a group of its own in {short(str(options.groups))}, so that single rows leave: "
+            "give --groups the column that says which rows belong together, such as those of one patient."
+        )
     if options.groups is None and options.counts is None:
         notes += copied_rows(learned, labels)
     return Table(
@@ -125,7 +131,7 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
         identifiers=numbers if options.id is None else verbatim(frame[options.id]),
         id_name=options.id,
         decimal=decimal,
-        groups=_groups(frame, options),
+        groups=groups,
         weights=weights,
         counted=options.counts is not None,
         positive=positive_of(options.positive, labels, target),

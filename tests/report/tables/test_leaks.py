@@ -121,6 +121,11 @@ def test_consecutive_dates_are_not_called_numbers():
     days = RANDOM.permutation(N) + 18000.0
     assert leak_of(days, "day", MIXED, dates=True) == "daily dates"
     assert leak_of(2 * days, "day", MIXED, dates=True) is None
+    at_ten = days + 10 / 24
+    assert leak_of(at_ten, "day", MIXED, dates=True) == "daily dates"
+    assert leak_of(at_ten, "score", MIXED) is None
+    at_ten[3] += 0.01
+    assert leak_of(at_ten, "day", MIXED, dates=True) is None
 
 
 FIFTIES = np.repeat([0, 1], 50)

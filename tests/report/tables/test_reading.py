@@ -134,6 +134,15 @@ def test_rows_that_weigh_differently_leave_whole_and_cases_do_not(write, options
         np.testing.assert_allclose(table.weights, np.arange(300, 316) / np.arange(300, 316).mean())
 
 
+def test_groups_of_one_row_each_are_told(write):
+    text = "pat,visit,b,y\n" + "".join(f"{k // 2},{k},{k * k % 7},{'pq'[k // 2 % 2]}\n" for k in range(12))
+    told = "Every row has a group of its own in 'visit'"
+    assert any(one.startswith(told) for one in read_table(write(text), "y", Options(groups="visit")).notes)
+    assert not any(
+        "group of its own" in one for one in read_table(write(text), "y", Options(groups="pat")).notes
+    )
+
+
 def test_copies_of_rows_are_told(write):
     rows = [f"{k * 0.37 % 1:.3f},{k * 0.61 % 1:.3f},{k % 2},{'ab'[k // 3 % 2]}\n" for k in range(40)]
     once, twice = ("x,w,z,y\n" + "".join(rows * times) for times in (1, 2))
