@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayes_svm.conformal.promise import EXACT
 from bayes_svm.conformal.scores import Comparison, Scores
 from bayes_svm.dual.machine import Machine
-from bayes_svm.dual.order import uniforms_of_rows
+from bayes_svm.dual.order import coarse_keys, uniforms_of_rows
 from bayes_svm.dual.solution import DualSolution
 from bayes_svm.utils.checks import with_narrow_indices
 from bayes_svm.utils.parallel import run_all
@@ -27,12 +27,30 @@ from bayes_svm.utils.threads import one_blas_thread
 from bayes_svm.utils.types import Array, Mask
 from bayes_svm.utils.warn import warn
 
-__all__ = ["ConformalPredictions"]
+__all__ = ["ConformalPredictions", "told_apart"]
 
 # Bytes of the largest arrays for the new points that are handled together.
 BLOCK_BYTES = 2**28
 # At most so many new points are handled together.
 BLOCK = 256
+
+
+def told_apart(X: Any) -> Array:
+    """Rows as one number each, the same for rows that only rounding tells apart.
+
+    A step before the machine rounds one row and a batch of rows differently, and the mean of permuted rows.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features)
+        Feature vectors.
+
+    Returns
+    -------
+    array of shape (n_samples, 1)
+        The numbers.
+    """
+    return (coarse_keys(X) >> np.uint64(11)).astype(np.float64)[:, None]  # as many bits as a double holds
 
 
 class ConformalPredictions(LinkedToItsPage, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -203,7 +221,7 @@ class ConformalPredictions(LinkedToItsPage, ClassifierMixin, MetaEstimatorMixin,
             )
         as_strange = 1.0 + equal
         if self._smoothed:
-            tau = uniforms_of_rows(X, self._seed, len(self.classes_))
+            tau = uniforms_of_rows(told_apart(X), self._seed, len(self.classes_))
             # Whole numbers are what independent noise on all scores gives, which the proof for machines
             # without the new point needs.
             as_strange = tau * as_strange if self.score_ in EXACT else 1.0 + np.floor(tau * as_strange)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
@@ -44,7 +45,8 @@ def breaches(estimator: Any) -> list[str]:
 
 def _learns(step: Any) -> bool:
     """Whether a step of a pipeline does something that it may have learned."""
-    return step is not None and not isinstance(step, str) and get_tags(step).requires_fit
+    frozen = step is None or isinstance(step, str | FrozenEstimator)
+    return not frozen and get_tags(step).requires_fit
 
 
 def promise(score: str, class_conditional: bool, smoothed: bool, reasons: list[str]) -> str:

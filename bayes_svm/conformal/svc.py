@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
 
-from bayes_svm.conformal.predictions import ConformalPredictions
+from bayes_svm.conformal.predictions import ConformalPredictions, told_apart
 from bayes_svm.conformal.promise import breaches, promise
 from bayes_svm.conformal.scores import KeptScores, LeftOutScores, MarginScores, Scores
 from bayes_svm.dual.from_estimator import machine_of
@@ -242,7 +242,7 @@ class ConformalSVC(ConformalPredictions):
         self._smoothed = bool(self.smoothed)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         # New random numbers for new training rows: the promise is one over their draws.
-        self._seed = seed_of_rows(machine.X, machine.y, seed)
+        self._seed = seed_of_rows(told_apart(machine.X), machine.y, seed)
         broken = breaches(self.estimator_)
         if broken:
             warn(

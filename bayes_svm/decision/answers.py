@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from bayes_svm.utils.metaestimators import before_last
+from bayes_svm.utils.metaestimators import before_last, unfrozen
 from bayes_svm.utils.scikit_learn import BaseSearchCV
 from bayes_svm.utils.types import Array
 
@@ -102,8 +102,19 @@ def reject_option_of(classifier: Any, X: Any) -> tuple[Any, Any]:
     X : array or sparse matrix
         The points, transformed by the steps of the pipeline before it.
     """
+    classifier = unfrozen(classifier)
     if isinstance(classifier, BaseSearchCV):
         return reject_option_of(classifier.best_estimator_, X)
-    if isinstance(classifier, Pipeline) and hasattr(classifier[-1], "reject_label_"):
-        return classifier[-1], before_last(classifier, X)
+    if isinstance(classifier, Pipeline) and _rejects(classifier):
+        return reject_option_of(classifier[-1], before_last(classifier, X))
     return classifier, X
+
+
+def _rejects(classifier: Any) -> bool:
+    """Whether a pipeline or a search ends in a reject option."""
+    classifier = unfrozen(classifier)
+    if isinstance(classifier, BaseSearchCV):
+        return _rejects(classifier.best_estimator_)
+    return (
+        _rejects(classifier[-1]) if isinstance(classifier, Pipeline) else hasattr(classifier, "reject_label_")
+    )

@@ -38,23 +38,22 @@ def default_reject_label(classes: NDArray[Any], given: Any, y: NDArray[Any] | No
         If the label is one of the classes or not of their type, if no label suits them, or if y is not of
         their type.
     """
-    if y is not None:
-        if _kind(y) != _kind(classes):
-            raise ValueError(
-                f"y ({y.dtype}) is not of the type of the estimator's classes ({classes.dtype})."
-            )
-        classes = np.append(classes, np.setdiff1d(y, classes).astype(classes.dtype))
+    if y is not None and _kind(y) != _kind(classes):
+        raise ValueError(f"y ({y.dtype}) is not of the type of the estimator's classes ({classes.dtype}).")
+    # Of the labels of y only those that are no classes, which a cast to the type of the classes could change.
+    others = [] if y is None else np.setdiff1d(y, classes).tolist()
     label = given
     if np.ndim(label) > 0:
         raise ValueError(f"reject_label={label!r} is not one label: give a number or a string.")
     if label is None:
-        label = _suitable(classes)
+        label = _suitable(classes, others)
     elif _kind(np.asarray(label)) != _kind(classes) or not _fits(label, classes):
         raise ValueError(f"reject_label={label!r} is not of the type of y ({classes.dtype}).")
     elif classes.dtype.kind in "iu":
         label = int(label)
-    if label in classes.tolist():
-        raise ValueError(f"reject_label={label!r} is one of the classes: choose another.")
+    if label in classes.tolist() + others:
+        which = "classes" if label in classes.tolist() else "classes or of the labels of y"
+        raise ValueError(f"reject_label={label!r} is one of the {which}: choose another.")
     return label
 
 
@@ -139,12 +138,13 @@ def _kind(values: NDArray[Any]) -> str:
     )
 
 
-def _suitable(classes: NDArray[Any]) -> Any:
+def _suitable(classes: NDArray[Any], others: list[Any]) -> Any:
     kind = _kind(classes)
     if kind == "text":
         return "reject"
     if kind == "number":
-        smallest, largest = min(classes.tolist()), max(classes.tolist())
+        known = classes.tolist() + others
+        smallest, largest = min(known), max(known)
         label = type(smallest)(min(0, smallest) - 1)
         if classes.dtype.kind not in "iu" or _integer(label, classes):
             return label

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.model_selection import GroupKFold
 from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
@@ -103,24 +104,22 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
     confidence : float in (0, 1), default=0.9
         For ``guarantee="risk"``: the probability that the promise is kept.
     reject_label : label, optional
-        What ``predict`` returns for a rejected point, of the type of y. The default is "reject" for
-        strings. For numbers it is -1, or the smallest label minus 1 if there are negative labels.
+        What ``predict`` returns for a rejected point, of the type of y. The default is "reject" for strings.
+        For numbers it is -1, or the smallest label minus 1 if there are negative labels.
     cv : None, "prefit", float, int, splitter or iterable of splits, default=None
         The data on which the threshold is chosen, and coverage and risk are measured. With
         ``guarantee="conformal"`` there are no such data: None, or "prefit" for a fitted estimator.
 
         * None: the estimator's left-out probabilities, if it has ``left_out_proba_`` as
           :class:`~bayes_svm.BayesSVC` has. Then no data are held out, and there is one fit. For other
-          estimators a fifth of the data is held out if ``target_risk`` or ``target_coverage`` is
-          given.
-        * float: this share of the data is held out of the training, drawn within classes. If ``groups``
-          are passed to ``fit``, whole groups are: one of the ``round(1 / share)`` folds of
+          estimators a fifth of the data is held out if ``target_risk`` or ``target_coverage`` is given.
+        * float: this share of the data is held out of the training, drawn within classes. If ``groups`` are
+          passed to ``fit``, whole groups are: one of the ``round(1 / share)`` folds of
           :class:`~sklearn.model_selection.StratifiedGroupKFold`. Not for a precomputed kernel: give an int.
         * "prefit": the estimator is fitted already, and all data passed to ``fit`` are held-out data. None
           means the same for a :class:`~sklearn.frozen.FrozenEstimator`.
-        * int, splitter or iterable: predictions by cross-validation, after which the estimator is
-          fitted to all data. An int means stratified folds, which keep groups whole if ``groups`` are
-          passed to ``fit``.
+        * int, splitter or iterable: predictions by cross-validation, and then a fit to all data. An int means
+          stratified folds, which keep the ``groups`` that are passed to ``fit`` whole.
     random_state : int, RandomState instance or None, default=None
         Seed of the split, and of the rows that stand for groups. None gives the same every time.
 
@@ -151,14 +150,16 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
     feature_names_in_ : array of str
         Names of the features, if the estimator knows them.
 
-    Notes ----- ``score`` counts a rejection as an error; ``bayes_svm.decision`` has scorers of coverage, risk
-    and their area. Points of equal confidence are accepted or rejected together.
+    Notes
+    -----
+    ``score`` counts a rejection as an error; ``bayes_svm.decision`` has scorers of coverage, risk and their
+    area. Points of equal confidence are accepted or rejected together.
 
     References
     ----------
-    Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on Information
-    Theory 16(1), 1970. Angelopoulos et al., "Learn then test: calibrating predictive algorithms to
-    achieve risk control", 2021.
+    Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on Information Theory 16(1),
+    1970. Angelopoulos et al., "Learn then test: calibrating predictive algorithms to achieve risk control",
+    2021.
 
     Examples
     --------
@@ -306,8 +307,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         """
         router = MetadataRouter(owner=self).add_self_request(self)
         router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-        if hasattr(self.cv, "split"):
-            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        splitter = self.cv if hasattr(self.cv, "split") else GroupKFold()  # which asks for groups
+        router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router
 
     def _fitted(self, X: Any, y: NDArray[Any], weight: Array, routed: tuple[dict, dict]) -> UnseenAnswers:
@@ -338,8 +339,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         self._target = float(self.target_risk or 0.0)
         self.guarantee_ = guarantee_of_sets(self.estimator_, self._target)
         within = getattr(self.estimator_, "class_conditional_", False)
-        why = no_single_labels(self._target, labels, within) if self.cv is None else None
-        if why is not None:
+        why = no_single_labels(self._target, labels, within)
+        if why is not None and not is_fitted_already(self.estimator, self.cv):
             warn(why)
 
     def _choose(self, found: UnseenAnswers, y: NDArray[Any], weight: Array) -> None:

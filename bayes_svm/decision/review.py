@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from bayes_svm.decision.answers import answers
-from bayes_svm.utils.metaestimators import before_last
+from bayes_svm.utils.metaestimators import before_last, unfrozen
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["review_frame"]
@@ -69,6 +69,7 @@ def review_frame(
 
 def _intervals(estimator: Any, X: Any, answer: NDArray[Any]) -> Array:
     """Interval of the probability of each answer; NaN if the estimator gives none."""
+    estimator = unfrozen(estimator)
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not hasattr(last, "predict_interval") or getattr(last, "_is_compact", False):
         return np.full((len(answer), 2), np.nan)

@@ -218,7 +218,8 @@ def _share_left(fitted: Any, sample_weight: Any, rows: Indices) -> Array | None:
     left = left_out_weight(fitted)
     if left is None:
         return None
-    weight = np.ones(len(left)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    given = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    weight = np.broadcast_to(given, len(left))
     share = np.ones(len(rows))
     np.divide(left[rows], weight[rows], out=share, where=weight[rows] > 0)
     return share if share.min(initial=1.0) < 1.0 else None
@@ -262,7 +263,7 @@ def routed_parameters(
     if routing_enabled() and not is_fitted_already(model.estimator, model.cv):
         given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
         routed = process_routing(model, "fit", **given)
-        return routed.estimator.fit, routed.splitter.split if hasattr(model.cv, "split") else {}
+        return routed.estimator.fit, routed.splitter.split
     if is_fitted_already(model.estimator, model.cv):
         unknown = [name for name in params if name.split("__")[-1] not in ("groups", "sample_weight")]
         if unknown:

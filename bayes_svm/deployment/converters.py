@@ -20,6 +20,7 @@ from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.decision.rejection import RejectOptionClassifier
 from bayes_svm.deployment.graph import Graph, log_probabilities
 from bayes_svm.selection.search import BayesSVCSearch
+from bayes_svm.utils.metaestimators import unfrozen
 
 __all__ = ["LEAST_OPSET", "register_onnx_converters"]
 
@@ -213,6 +214,7 @@ def _decided(graph: Graph, model: Any, proba: Any) -> Any:
 
 def _answers(estimator: Any, X: Any, scope: Any, container: Any) -> list[str]:
     """Names of the label and the probabilities that an estimator gives which is not ours."""
+    estimator = unfrozen(estimator)
     if isinstance(estimator, Pipeline):
         return _answers_of_pipeline(estimator, X, scope, container)
     opset = container.target_opset

@@ -14,7 +14,7 @@ from bayes_svm.decision import Threshold, choose_threshold
 from bayes_svm.plots.display import Display
 from bayes_svm.selection.search import BayesSVCSearch
 from bayes_svm.utils.checks import require_known
-from bayes_svm.utils.metaestimators import before_last
+from bayes_svm.utils.metaestimators import before_last, unfrozen
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
@@ -218,6 +218,7 @@ def _unseen_values(estimator: Any, X: Any) -> tuple[Array, Any]:
 
     They are left-out ones if the points are those that the estimator was trained on.
     """
+    estimator = unfrozen(estimator)
     values = np.asarray(estimator.decision_function(X))
     chosen = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     # A stack of one model may be without the best one.

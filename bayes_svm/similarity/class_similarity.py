@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
 
 from bayes_svm.kernels.aggregation import AggregationKernel
-from bayes_svm.kernels.arrays import largest_entry, make_symmetric
+from bayes_svm.kernels.arrays import largest_entry
 from bayes_svm.kernels.callables import KernelFunction
 from bayes_svm.kernels.functions import KERNEL_NAMES
 from bayes_svm.kernels.gamma import resolve_gamma
@@ -30,8 +30,9 @@ __all__ = ["ClassSimilarity", "angle_slopes", "class_similarity", "row_panels"]
 
 # Every thread holds kernel values between this many rows at a time, which stay in the cache.
 PANEL = 512
-# A cosine may exceed 1 by this much through rounding.
-ROUNDING = 1e-8
+# A cosine may exceed 1 by this much through rounding, and k(x, z) differ from k(z, x), relative to the
+# largest value: in double precision (8 bytes) and in single.
+ROUNDING = {8: 1e-8, 4: 1e-5}
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ def class_similarity(
             rows = rows.take(slice(None), rows.X[:, chosen])
     with one_blas_thread():
         resolved, points = _explicit(resolved, rows.X)
-        diagonal = np.diagonal(points) if resolved.precomputed else resolved.diagonal(points)
+        diagonal = np.diagonal(points).astype(float) if resolved.precomputed else resolved.diagonal(points)
         scale = inverse_lengths(diagonal, resolved)
         sums = _row_sums(resolved, points, scale, rows.by_class, n_jobs)
     average = _averages(rows, sums, scale > 0)
@@ -256,22 +257,33 @@ def _panel_sums(kernel: Kernel, X: Any, scale: Array, spread: Array, rows: slice
     # Each job enters the context itself, because it may run in another process.
     with one_blas_thread():
         sums = np.zeros((rows.stop - rows.start, spread.shape[1]))
-        unit = bool(np.all(scale == 1.0))
+        unit, rounding = bool(np.all(scale == 1.0)), ROUNDING[X.dtype.itemsize]
         for columns in row_panels(X.shape[0]):
             values = kernel.to_training(X[rows], X[columns], np.arange(columns.start, columns.stop))
             if columns == rows and not kernel.positive_semidefinite:
-                make_symmetric(np.array(values, dtype=np.float64), str(kernel))
+                _require_mirrored(values, values, rounding * largest_entry(values), kernel)
+            elif kernel.precomputed and columns.start > rows.start:
+                largest = largest_entry(np.diagonal(X))
+                _require_mirrored(values, X[columns, rows], rounding * largest, kernel)
             if not unit:
                 values = values * scale[rows, None] * scale[columns]
             if not kernel.positive_semidefinite:
-                _require_cosines(values, kernel)
+                _require_cosines(values, kernel, rounding)
             sums += values @ spread[columns]
         return sums
 
 
-def _require_cosines(values: Array, kernel: Kernel) -> None:
+def _require_mirrored(values: Array, mirrored: Array, tolerance: float, kernel: Kernel) -> None:
+    difference = float(np.abs(values - mirrored.T).max())
+    if difference > tolerance:
+        raise ValueError(
+            f"The kernel {kernel} is not symmetric: k(x, z) and k(z, x) differ by up to {difference:.3g}."
+        )
+
+
+def _require_cosines(values: Array, kernel: Kernel, rounding: float) -> None:
     largest = largest_entry(values)
-    if not largest <= 1.0 + ROUNDING:
+    if not largest <= 1.0 + rounding:
         raise ValueError(
             f"The kernel {kernel} is not positive semi-definite: k(x, z) / sqrt(k(x, x) k(z, z)) is a "
             f"cosine, but reaches {largest:.6g}. Choose other parameters, or another kernel."

@@ -162,7 +162,8 @@ def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:
     if labels.dtype.kind not in "biuU":
         if labels.dtype.kind == "O":
             require_comparable(labels, "y")
-        check_classification_targets(labels)
+        with np.errstate(invalid="ignore"):  # NaN is refused afterwards
+            check_classification_targets(labels)
     classes = np.unique(labels[weight > 0])
     if len(classes) < 2:
         raise ValueError(

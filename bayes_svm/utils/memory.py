@@ -5,6 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+# Control groups, version 2 and version 1: a folder; the files of the limit and of what is used; the name of
+# the files that the system would drop from its cache.
+CONTROL_GROUPS = (
+    ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+    (
+        "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file",
+    ),
+)  # fmt: skip
 # Up to this many bytes the system is not asked.
 ALWAYS_THERE = 2**26
 
@@ -20,19 +28,26 @@ def available_bytes() -> int | None:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 readings.append(int(line.split()[1]) * 1024)
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        if limit != "max":
-            used = int(Path("/sys/fs/cgroup/memory.current").read_text())
-            readings.append(max(0, int(limit) - used))
     except OSError:
-        # Not Linux, or no control groups: the readings so far remain.
+        # Not Linux: the readings so far remain.
         pass
-    left = _left_to_process()
-    if left is not None:
-        readings.append(left)
+    readings += [left for left in (_left_to_container(), _left_to_process()) if left is not None]
     if not readings and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         readings.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return min(readings) if readings else None
+
+
+def _left_to_container() -> int | None:
+    """What is left of the limit of a control group, files in the cache not counted; None without a limit."""
+    for folder, most, now, cached in CONTROL_GROUPS:
+        try:
+            limit, used = (Path(folder, name).read_text().strip() for name in (most, now))
+            counts = dict(line.split() for line in Path(folder, "memory.stat").read_text().splitlines())
+        except OSError:
+            continue
+        if limit != "max":
+            return max(0, int(limit) - int(used) + int(counts.get(cached, 0)))
+    return None
 
 
 def _left_to_process() -> int | None:

@@ -68,7 +68,8 @@ def fit_parameters(estimator: Any, sample_weight: ArrayLike | None, params: dict
     if not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
             f"{type(estimator).__name__}.fit takes no sample_weight. For a pipeline, name the step, such as "
-            "bayessvc__sample_weight=, or call sklearn.set_config(enable_metadata_routing=True)."
+            "bayessvc__sample_weight=. Around a search, sklearn.set_config(enable_metadata_routing=True) "
+            "passes them on."
         )
     return {"sample_weight": sample_weight, **params}
 
@@ -100,8 +101,16 @@ def rows_for(estimator: Any, X: Any, rows: NDArray[np.intp], train: NDArray[np.i
     return safe_split(estimator, X, None, rows, train)[0]
 
 
+def unfrozen(estimator: Any) -> Any:
+    """What is inside FrozenEstimator, or the estimator itself."""
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
+    return estimator
+
+
 def before_last(pipeline: Any, X: Any) -> Any:
     """X transformed by all steps of a fitted pipeline but the last; X itself for any other estimator."""
+    pipeline = unfrozen(pipeline)
     several = isinstance(pipeline, Pipeline) and len(pipeline.steps) > 1
     return pipeline[:-1].transform(X) if several else X
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -357,3 +359,25 @@ def test_a_machine_without_some_rows_that_is_not_exact_is_told_and_breaks_the_gu
     with pytest.warns(ConvergenceWarning, match="a machine without some of the rows is not exact: scale X"):
         model = ConformalSVC(SVC(gamma=0.5), score).fit(X, y)
     assert model.guarantee_.endswith("because a machine without some of the rows is not exact.")
+
+
+@pytest.mark.filterwarnings("ignore:The guarantee is approximate")
+def test_smoothed_p_values_behind_other_steps_do_not_depend_on_the_batch_or_the_order():
+    X, y = noisy(n=90, d=40)
+    model = ConformalSVC(make_pipeline(PCA(5), SVC(gamma=0.005)), "margin", smoothed=True).fit(X[:60], y[:60])
+    alone = np.vstack([model.p_values(row[None]) for row in X[60:]])
+    np.testing.assert_allclose(model.p_values(X[60:]), alone, atol=1e-9)
+    piped = make_pipeline(StandardScaler(), SVC(gamma=0.005))
+    scaled = ConformalSVC(piped, "margin", smoothed=True, random_state=0)
+    order = np.random.default_rng(0).permutation(60)
+    first, second = (scaled.fit(X[rows], y[rows]).p_values(X[60:]) for rows in (np.arange(60), order))
+    np.testing.assert_allclose(first, second, atol=1e-9)
+
+
+def test_a_step_that_was_fitted_to_other_data_breaks_no_guarantee():
+    X, y = noisy(n=80)
+    frozen = FrozenEstimator(StandardScaler().fit(X[:40]))
+    assert (
+        "approximately"
+        not in ConformalSVC(make_pipeline(frozen, SVC(gamma=0.5))).fit(X[40:], y[40:]).guarantee_
+    )

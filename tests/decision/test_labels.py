@@ -69,3 +69,19 @@ def test_own_reject_label():
     y = np.array(["no", "yes"])[Y]
     model = RejectOptionClassifier(LogisticRegression(), threshold=0.9, reject_label="ask a person")
     assert set(model.fit(X, y).predict(X)) == {"no", "yes", "ask a person"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "other", "expected"),
+    [(np.array(["a", "b"]), "reject", None), (np.array([0, 1], dtype=np.uint8), -1, -2)],
+)
+def test_no_label_of_y_is_the_reject_label(labels, other, expected):
+    ready = RejectOptionClassifier(LogisticRegression().fit(X, labels[Y]), threshold=0.9, cv="prefit")
+    y = np.concatenate([labels[Y][:-1], [other]])
+    if expected is None:
+        with pytest.raises(
+            ValueError, match="reject_label='reject' is one of the classes or of the labels of y"
+        ):
+            ready.fit(X, y)
+    else:
+        assert ready.fit(X, y).reject_label_ == expected

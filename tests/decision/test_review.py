@@ -107,3 +107,10 @@ def test_without_pandas_the_error_says_what_to_do(monkeypatch):
     monkeypatch.setattr(sys, "meta_path", [NoPandas, *sys.meta_path])
     with pytest.raises(ImportError, match="pip install pandas"):
         model.review_queue(X)
+
+
+def test_a_frozen_pipeline_has_the_intervals_of_its_last_step():
+    piped = make_pipeline(StandardScaler(), BayesSVC(C=0.1)).fit(X, Y)
+    model = RejectOptionClassifier(FrozenEstimator(piped), threshold=0.7).fit(X, Y)
+    plain = RejectOptionClassifier(piped, threshold=0.7, cv="prefit").fit(X, Y)
+    pd.testing.assert_frame_equal(model.review_queue(X), plain.review_queue(X))

@@ -76,3 +76,11 @@ def test_a_classifier_that_does_not_reject_is_refused():
         coverage_scorer(LogisticRegression().fit(X, Y), X, Y)
     with pytest.raises(NotFittedError):
         coverage_scorer(RejectOptionClassifier(LogisticRegression(), threshold=0.8), X, Y)
+
+
+def test_scorers_find_the_answers_in_a_search_inside_a_pipeline():
+    X, y = load_iris(return_X_y=True)
+    inner = GridSearchCV(RejectOptionClassifier(BayesSVC(), threshold=0.9), {"threshold": [0.9]}, cv=3)
+    model = make_pipeline(StandardScaler(), inner).fit(X, y)
+    assert coverage_scorer(model, X, y) == np.mean(model.predict(X) != -1)
+    assert neg_area_risk_coverage_scorer(model, X, y) <= 0.0

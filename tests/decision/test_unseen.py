@@ -1,6 +1,7 @@
 """Answers to points that the classifier was not trained on."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 from _data import flipped
@@ -221,3 +222,28 @@ def test_sets_take_no_weights_however_they_are_passed():
     ready = RejectOptionClassifier(sets.fit(X, Y), target_risk=0.2, guarantee="conformal", cv="prefit")
     with pytest.raises(ValueError, match="guarantee='conformal' counts rows: it takes no sample_weight"):
         ready.fit(X, Y, sample_weight=np.ones(len(Y)))
+
+
+def test_a_number_is_a_weight_of_every_row():
+    model = RejectOptionClassifier(BayesSVC(C=0.1), target_coverage=0.8)
+    expected = model.fit(X, Y, sample_weight=np.full(len(Y), 2.0)).threshold_
+    assert model.fit(X, Y, sample_weight=2.0).threshold_ == expected
+    piped = RejectOptionClassifier(make_pipeline(FunctionTransformer(), BayesSVC(C=0.1)), target_coverage=0.8)
+    assert piped.fit(X, Y, bayessvc__sample_weight=2.0).threshold_ == expected
+
+
+@pytest.mark.parametrize("cv", [3, 0.2])
+def test_groups_are_routed_to_folds_by_number(cv):
+    groups = np.arange(len(Y)) // 2
+    model = RejectOptionClassifier(LogisticRegression(), target_coverage=0.8, cv=cv)
+    expected = model.fit(X, Y, groups=groups).threshold_
+    with config_context(enable_metadata_routing=True):
+        assert model.fit(X, Y, groups=groups).threshold_ == expected
+        model.fit(X, Y)
+
+
+def test_a_frozen_conformal_estimator_was_trained_on_other_rows():
+    sets = FrozenEstimator(ConformalSVC(SVC(gamma=0.1)).fit(X, Y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RejectOptionClassifier(sets, target_risk=0.1, guarantee="conformal").fit(X[:6], Y[:6])

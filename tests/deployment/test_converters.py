@@ -433,3 +433,10 @@ def test_an_opset_that_is_too_low_is_refused():
     X, y = noisy()
     with pytest.raises(NotImplementedError, match="target_opset=18 is too low: give 19 or more"):
         run(BayesSVC().fit(X, y), X, target_opset=18)
+
+
+def test_a_frozen_classifier_of_others_inside_a_reject_option():
+    X, y = noisy(n=60)
+    inner = LogisticRegression().fit(X, y)
+    model = RejectOptionClassifier(FrozenEstimator(inner), threshold=0.8).fit(X, y)
+    assert run(model, X)[0].tolist() == model.predict(X).tolist()

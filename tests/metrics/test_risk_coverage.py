@@ -48,3 +48,13 @@ def test_strings_and_numbers_are_not_compared():
     with pytest.raises(ValueError, match="mix labels that cannot be compared"):
         risk_coverage_curve(mixed, mixed, [0.5, 0.6])
     assert risk_coverage_curve(np.array(["a", "b"], object), np.array(["a", "a"]), [0.5, 0.6]).area == 0.75
+
+
+def test_small_confidences_are_as_different_as_large_ones():
+    y, predicted, confidence = [0, 1, 1], [0, 0, 1], np.array([1.0, 3.0, 2.0])
+    expected = risk_coverage_curve(y, predicted, confidence)
+    found = risk_coverage_curve(y, predicted, confidence * 1e-15)
+    np.testing.assert_array_equal(found.risk, expected.risk)
+    assert set(found.thresholds) == set(confidence * 1e-15)
+    zero = risk_coverage_curve(y, predicted, np.zeros(3))
+    assert zero.coverage.tolist() == [1.0]

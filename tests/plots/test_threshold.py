@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -149,3 +150,9 @@ def test_weights_count_whatever_the_fit_had():
     others = half == 0
     chosen = choose_threshold(Y[others], model.left_out_decision_values_[others], "f1")
     assert shown.threshold.f1 == chosen.f1
+
+
+def test_a_frozen_pipeline_gives_left_out_values_too():
+    piped = make_pipeline(StandardScaler(), BayesSVC()).fit(X, Y)
+    expected = ThresholdDisplay.from_estimator(piped, X, Y, "f1").threshold.threshold
+    assert ThresholdDisplay.from_estimator(FrozenEstimator(piped), X, Y, "f1").threshold.threshold == expected

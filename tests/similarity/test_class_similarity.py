@@ -259,3 +259,21 @@ def test_missing_values_are_refused():
     X[0, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         class_similarity(X, y)
+
+
+@pytest.mark.parametrize("kernel", [lambda X: X @ X.T, lambda X: (X @ X.T + 1) ** 2])
+def test_single_precision_is_no_fault_of_a_kernel_matrix(kernel):
+    X = np.random.default_rng(0).normal(size=(200, 5)).astype(np.float32)
+    y, gram = X[:, 0] > 0, kernel(X)
+    found = class_similarity(gram, y, kernel="precomputed")
+    expected = class_similarity(gram.astype(float), y, kernel="precomputed")
+    assert found.value == pytest.approx(expected.value, abs=1e-6)
+
+
+@pytest.mark.parametrize("place", [(0, 99), (5, similarity.PANEL + 50)])
+def test_a_kernel_matrix_that_is_not_symmetric_is_refused(place):
+    n = similarity.PANEL + 100
+    gram = np.eye(n) * 0.5 + 0.5
+    gram[place] = 0.9
+    with pytest.raises(ValueError, match=r"is not symmetric: .* differ by up to 0\.4"):
+        class_similarity(gram, np.arange(n) % 2, kernel="precomputed")

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -139,3 +141,9 @@ def test_a_column_of_labels_is_told_of_at_the_callers_line():
     with pytest.warns(DataConversionWarning, match="A column-vector y was passed") as told:
         assert checked_labels(np.array([["a"], ["b"]])).tolist() == ["a", "b"]
     assert told[0].filename == __file__
+
+
+def test_missing_labels_are_refused_without_a_warning_of_numpy():
+    labels = np.array([0.0, 1.0, np.nan])
+    with warnings.catch_warnings(action="error"), pytest.raises(ValueError, match="NaN"):
+        encode_classes(labels, np.ones(3))

@@ -95,3 +95,14 @@ def test_where_the_system_does_not_say_rows_are_reserved_as_they_come(monkeypatc
     matrix = KeptRows(Kernel("linear"), X, 1)
     np.testing.assert_allclose(matrix.rows(np.arange(51))[:50, :50], X @ X.T, atol=1e-12)
     assert not matrix.rows(np.array([50])).any()
+
+
+@pytest.mark.parametrize("names", [one[1:] for one in _memory.CONTROL_GROUPS])
+def test_what_a_container_leaves_holds_the_cache(tmp_path, monkeypatch, names):
+    limit, used, cached = names
+    for name, text in ((limit, "1000\n"), (used, "950\n"), ("memory.stat", f"anon 7\n{cached} 900\n")):
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(_memory, "CONTROL_GROUPS", ((str(tmp_path), *names),))
+    assert _memory.available_bytes() == 950
+    (tmp_path / limit).write_text("max\n")
+    assert _memory.available_bytes() != 950
