@@ -45,7 +45,9 @@ class LeftOutMachines:
     Attributes
     ----------
     rows : array of shape (n_rows,)
-        Numbers of the rows.
+        Numbers of the rows. Equal rows of one label and weight that leave together stand for each other.
+    copies : array of shape (n_rows,)
+        How many rows each stands for; copies by a sample weight count, too.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class LeftOutMachines:
             leaving = what_leaves(machine, model.leave_out, y, numbers, model.leave_out_size)
             parts = _some_parts(machine, leaving, size)
             self.rows: Indices = leaving.part_row[parts]
+            self.copies: Array = leaving.copies[parts]
             wanted = Wanted(max_iter=model.max_iter, n_jobs=model.n_jobs)
             self._machine = machine
             self._machines = [

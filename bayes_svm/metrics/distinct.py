@@ -10,7 +10,7 @@ __all__ = ["distinct"]
 
 
 # Values that differ by at most this, relative to the larger of 1 and their size, are the same: those of
-# equal rows, which BLAS may round differently.
+# equal rows, which BLAS may round differently. Of values below 1, about the largest takes the place of 1.
 ROUNDING = 1e-12
 
 
@@ -38,6 +38,9 @@ def distinct(values: Array) -> tuple[Array, Indices]:
     ([0.1, 0.3], [1, 0, 0])
     """
     points, place = np.unique(values, return_inverse=True)
+    size = np.abs(points)
+    unit = np.ldexp(1.0, min(0, int(np.frexp(size.max(initial=0.0))[1])))
     new = np.ones(len(points), dtype=bool)
-    new[1:] = np.diff(points) > ROUNDING * np.maximum(1.0, np.abs(points[1:]))
+    with np.errstate(over="ignore"):  # a difference may be infinite
+        new[1:] = np.diff(points) > ROUNDING * np.maximum(unit, size[1:])
     return points[new], (np.cumsum(new) - 1)[place.ravel()]

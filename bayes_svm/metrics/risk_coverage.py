@@ -114,10 +114,7 @@ def risk_coverage_curve(
         raise ValueError("confidence contains values that are not finite.")
     weight = checked_weights(sample_weight, sure[:, None])
     kept = weight > 0
-    # In units of a power of two, which change no digit, small confidences are as different as large ones.
-    unit = np.ldexp(1.0, min(0, int(np.frexp(np.abs(sure[kept]).max())[1])))
-    points, place = distinct(sure[kept] / unit)
-    points = points * unit
+    points, place = distinct(sure[kept])
     # The most confident come first.
     thresholds, place = points[::-1], len(points) - 1 - place
     mass = np.cumsum(np.bincount(place, weights=weight[kept]))

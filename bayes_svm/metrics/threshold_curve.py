@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_svm.metrics.confusion import Confusion
+from bayes_svm.metrics.distinct import distinct
 from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Mask
 
@@ -22,12 +23,15 @@ class ThresholdCurve:
     Parameters
     ----------
     thresholds : array of shape (n_thresholds,)
-        The distinct decision values, increasing.
+        The distinct decision values, increasing. Of values that rounding alone tells apart it is the
+        smallest: no threshold divides them.
     tp : array of shape (n_thresholds + 1,)
         True positives at each threshold. The last entry belongs to no threshold: no point is decided
         positive.
     fp : array of shape (n_thresholds + 1,)
         False positives, likewise.
+    tops : array of shape (n_thresholds,)
+        The largest of the values that each threshold stands for.
 
     Notes
     -----
@@ -44,6 +48,7 @@ class ThresholdCurve:
     thresholds: Array
     tp: Array
     fp: Array
+    tops: Array
 
     __repr__ = short_repr
 
@@ -66,11 +71,13 @@ class ThresholdCurve:
             The counts.
         """
         kept = weight > 0
-        thresholds, place = np.unique(values[kept], return_inverse=True)
+        thresholds, place = distinct(values[kept])
         m = len(thresholds)
+        tops = thresholds.copy()
+        np.maximum.at(tops, place, values[kept])
         tp: Array = np.bincount(place, weights=(weight * positive)[kept], minlength=m + 1).astype(float)
         fp: Array = np.bincount(place, weights=(weight * ~positive)[kept], minlength=m + 1).astype(float)
-        return cls(thresholds, np.cumsum(tp[::-1])[::-1], np.cumsum(fp[::-1])[::-1])
+        return cls(thresholds, np.cumsum(tp[::-1])[::-1], np.cumsum(fp[::-1])[::-1], tops)
 
     @property
     def fn(self) -> Array:
@@ -131,10 +138,10 @@ class ThresholdCurve:
             itself. At the last, where none is, the smallest number above all decision values.
         """
         if k == len(self.thresholds):
-            return float(np.nextafter(self.thresholds[-1], np.inf))
+            return float(np.nextafter(self.tops[-1], np.inf))
         if k == 0:
             return float(self.thresholds[0])
-        low, high = self.thresholds[k - 1], self.thresholds[k]
+        low, high = self.tops[k - 1], self.thresholds[k]
         # Halved before the difference, which could overflow.
         middle = low + (high / 2 - low / 2)
         return float(middle if low < middle else high)

@@ -18,12 +18,13 @@ def is_dask_array(X: Any) -> bool:
     return type(X).__module__.startswith("dask.array")
 
 
-def check_dask(X: Any) -> None:
-    """Raise ValueError unless a dask array is a finite matrix of numbers."""
+def check_dask(X: Any) -> Any:
+    """A dask array with blocks of known sizes; ValueError unless it is a finite matrix of numbers."""
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise ValueError(f"X must be a dask array of numbers with 2 dimensions, got {X.ndim} of {X.dtype}.")
     if X.dtype.kind == "f" and not np.isfinite(np.asarray(X.sum(axis=0))).all():
         raise ValueError("X holds NaN or infinity.")
+    return X.compute_chunk_sizes() if any(np.isnan(size) for size in X.chunks[0]) else X
 
 
 class DaskProducts(FeatureProducts):
@@ -41,8 +42,6 @@ class DaskProducts(FeatureProducts):
     sparse = False
 
     def __init__(self, X: Any, constant: float = 1.0) -> None:
-        if any(np.isnan(size) for size in X.chunks[0]):
-            X = X.compute_chunk_sizes()
         X = X.rechunk({1: -1})
         self.constant = constant
         self._shape = X.shape

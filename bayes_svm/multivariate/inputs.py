@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayes_svm.kernels.kernel import Kernel
@@ -42,9 +43,10 @@ def checked_training(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     kernel = Kernel(estimator.kernel)
     if is_dask_array(X):
         _refuse_dask(kernel)
-        check_dask(X)
+        X, y = check_dask(X), np.asarray(y)
+        check_consistent_length(X, y)
         estimator.n_features_in_ = int(X.shape[1])
-        return X, np.asarray(y)
+        return X, y
     X, y = validate_data(
         estimator, X, y, dtype=np.float64, accept_sparse=_accepted(kernel), multi_output=True,
         accept_large_sparse=True,
@@ -78,7 +80,7 @@ def checked_points(estimator: Any, X: Any) -> Any:
                 f"X has {X.shape[1]} features, but MultivariateSVC is expecting "
                 f"{estimator.n_features_in_} features as input."
             )
-        return X
+        return check_dask(X)
     return validate_data(
         estimator, X, dtype=np.float64, accept_sparse=_accepted(estimator._kernel), accept_large_sparse=True,
         reset=False,

@@ -30,6 +30,8 @@ __all__ = ["Machines", "Memory", "left_out_values", "train"]
 # A negative curvature of at most this share of the largest kernel value may be rounding, if the kernel matrix
 # was computed in single precision. The constant feature is added in double precision.
 CURVATURE_ROUNDING, SUM_ROUNDING = 1e-5, 1e-9
+# Sums of weights that differ by at most this part of the whole are equal.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def train(
                 ConvergenceWarning,
             )
         results.append(result)
-        predicted = k or int(weight @ positive)
+        predicted = float(k or weight @ positive)
         thresholds.append(_threshold(result.scores, weight, predicted) if loss.ranking else 0.0)
     if memory is not None and known is not None:
         memory.key, memory.planes = known.key, known.planes
@@ -210,18 +212,19 @@ def _refuse_indefinite(values: Array, kernel: Kernel, constant: float) -> None:
         )
 
 
-def _threshold(scores: Array, weight: Array, k: int) -> float:
+def _threshold(scores: Array, weight: Array, k: float) -> float:
     """Midpoint between the k-th highest score and the next one, of rows counted by their weights."""
     order = np.argsort(-scores, kind="stable")
     order = order[weight[order] > 0]
     reached = np.cumsum(weight[order])
-    if k >= reached[-1]:
+    rounding = ROUNDING * reached[-1]
+    if k >= reached[-1] - rounding:
         # There is no next one: all rows get a positive value, clear of rounding.
         lowest = float(scores[order[-1]])
         return lowest - max(1.0, abs(lowest))
-    last = min(int(np.searchsorted(reached, k)), len(order) - 1)
+    last = min(int(np.searchsorted(reached, k - rounding)), len(order) - 1)
     # The next one can be a copy of the same row.
-    following = last if reached[last] > k else min(last + 1, len(order) - 1)
+    following = last if reached[last] > k + rounding else min(last + 1, len(order) - 1)
     return float(scores[order[last]] + scores[order[following]]) / 2
 
 

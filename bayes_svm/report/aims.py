@@ -173,7 +173,7 @@ def decision_for(
     probability : ndarray of shape (n,)
         Left-out probability that it does.
     weight : ndarray of shape (n,) or None
-        How often each row counts; once if None.
+        How often each row counts, numbers of cases or weights of mean 1; once if None.
 
     Returns
     -------
@@ -190,13 +190,10 @@ def decision_for(
         options = {"objective": "precision", "at_least": aims.precision}
     else:
         options = {"objective": "recall", "at_least": aims.recall}
-    # Weights say which rows count more; how much is known is a matter of the number of rows.
-    scale = 1.0 if weight is None else float(weight.mean())
-    counted = None if weight is None else weight / scale
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # The page counts the left-out rows themselves: it needs no resamples.
-        found = choose_threshold(truth, probability, n_bootstrap=0, sample_weight=counted, **options)
+        found = choose_threshold(truth, probability, n_bootstrap=0, sample_weight=weight, **options)
     if not found.reached:
         return Decision(aim, one_line(caught[0].message).rstrip("."))
     (_, fp), (fn, tp) = found.confusion_matrix
@@ -213,7 +210,7 @@ def decision_for(
         found=int((truth & positive).sum()),
         missed=int((truth & ~positive).sum()),
         false_alarms=int((~truth & positive).sum()),
-        cost=math.nan if found.total_cost is None else scale * float(found.total_cost),
+        cost=math.nan if found.total_cost is None else float(found.total_cost),
     )
 
 
@@ -251,6 +248,7 @@ def rejection_for(
         shown = "no share" if least >= 1 else f"{100 * least:g} % or more, not less: ask for that"
         what = "rows" if groups is None else "groups, with one row of each,"
         return Rejection(aims.max_risk, f"{len(tested[0]):,} {what} can show {shown}")
+    # What is less sure than all these rows was not tested; the smallest confidence stands clear of rounding.
+    threshold = max(threshold, float(confidence.min()) * (1.0 - 1e-9))
     kept = confidence >= threshold
-    threshold = float(confidence[kept].min())
     return Rejection(aims.max_risk, None, threshold, float(kept.mean()), float(wrong[kept].mean()))

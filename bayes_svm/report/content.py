@@ -118,7 +118,9 @@ def _judged(fitted: FittedTable, names: list[str], y: np.ndarray, positive: int 
         "spreads": spreads(names, y, of_row, wrong),
         "trust": trust_in(reliable),
         "reliability": reliable,
-        "scores": measures.scores(fitted.table.labels, fitted.classes, probability, units, weight),
+        "scores": measures.scores(
+            fitted.table.labels, fitted.classes, probability, units, weight, fitted.table.counted
+        ),
         "thresholds": tuple(measures.threshold_points(names[k], y == k, probability[:, k]) for k in curves),
         "answered": measures.answered_rows(confidence, wrong, ANSWERED, fitted.table.groups),
         "risk_coverage": measures.risk_coverage_points(confidence, wrong),
@@ -186,6 +188,7 @@ def _source(table: Table, notes: list[str]) -> Source:
         weighted=table.weights is not None,
         counted=table.counted,
         n_groups=None if table.groups is None else len(np.unique(table.groups)),
+        n_cases=None if table.weights is None or not table.counted else round(float(table.weights.sum())),
     )
 
 

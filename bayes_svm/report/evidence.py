@@ -126,7 +126,7 @@ def _coarse(counts: Array) -> Array:
     return np.where(few, whole, np.exp(np.round(logs / PART) * PART))
 
 
-def error_of_mean(of_row: np.ndarray, groups: Any, weight: Any = None) -> float:
+def error_of_mean(of_row: np.ndarray, groups: Any, weight: Any = None, copies: Any = None) -> float:
     """Standard error of the mean of values whose rows may belong to groups.
 
     Parameters
@@ -137,6 +137,9 @@ def error_of_mean(of_row: np.ndarray, groups: Any, weight: Any = None) -> float:
         Group of each row; None if the rows are independent.
     weight : ndarray of shape (n_rows,) or None
         How much each row counts in the mean.
+    copies : ndarray of shape (n_rows,) or None
+        How many independent rows each stands for, which share its weight; one if None. Of groups they do not
+        matter.
 
     Returns
     -------
@@ -146,9 +149,12 @@ def error_of_mean(of_row: np.ndarray, groups: Any, weight: Any = None) -> float:
     number = np.arange(len(of_row)) if groups is None else np.unique(groups, return_inverse=True)[1]
     weight = np.ones(len(of_row)) if weight is None else weight
     sums = np.bincount(number, weights=weight * (of_row - np.average(of_row, weights=weight)))
-    if len(sums) == 1:
+    if copies is None or groups is not None:
+        copies = np.ones(len(sums))
+    n = float(copies.sum())
+    if n <= 1.0:
         return 1.0
-    return math.sqrt(len(sums) / (len(sums) - 1) * float((sums**2).sum())) / float(weight.sum())
+    return math.sqrt(n / (n - 1.0) * float((sums**2 / copies).sum())) / float(weight.sum())
 
 
 def independent_share(labels: np.ndarray, groups: Any, weight: Any = None) -> float:

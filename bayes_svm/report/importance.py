@@ -27,6 +27,8 @@ __all__ = ["ColumnImportance", "Importance", "Shuffled", "importance_of"]
 ROWS, RAREST, MOST_TRIED = 300, 40, 1200
 # A column is shuffled this many times at least, and at most.
 FEWEST, MOST = 3, 5
+# Where rows stand for others, so many other rows lend their values to each.
+MOST_TURNS = 100
 # Number of kernel values that are computed, about: a few seconds' worth.
 BUDGET = 7e8
 # With more rows, the machines without each of some rows take too much memory.
@@ -129,10 +131,9 @@ class Shuffled:
         size = min(MOST_TRIED, max(ROWS, math.ceil(RAREST * len(labels) / rarest)))
         self.machines = [LeftOutMachines(one, features, labels, size=size, **given) for one in members]
         self.mixture = mixture
-        self.rows = self.machines[0].rows
-        groups = given.get("groups")
-        # A row with a large weight may be in several strata.
-        self.groups = self.rows if groups is None else groups[self.rows]
+        first, groups = self.machines[0], given.get("groups")
+        self.rows, self.copies = first.rows, first.copies
+        self.groups = None if groups is None else groups[self.rows]
         self.classes = members[0].classes_
         self.weight = members[0].class_weight_
         self.y = np.searchsorted(self.classes, labels[self.rows])
@@ -183,22 +184,31 @@ def importance_of(frame: pd.DataFrame, transformer: Any, shuffled: Shuffled, n_p
     before, wrong_before = shuffled.judged(features)
     random = np.random.default_rng(SEED)
     orders = [random.permutation(len(some)) for _ in range(times)]
+    copies = shuffled.copies
+    if np.ptp(copies) > 0.0:
+        # Every row gets the values of many others, which count as often as they occur.
+        most = max(times, math.floor(BUDGET / (per_shuffle * max(1, len(tried)))))
+        turns = random.permutation(len(some))[: min(most, MOST_TURNS)]
+        orders = [np.roll(np.arange(len(some)), turn) for turn in turns]
+    shares = [copies[order] / sum(copies[one] for one in orders) for order in orders]
     found = []
     for name in counted(tried, "columns"):
         lost, added = np.zeros(len(some)), np.zeros(len(some))
-        for order in orders:
+        for order, share in zip(orders, shares, strict=True):
             other = features.copy()
             other[:, encoded[name]] = features[order][:, encoded[name]]
             after, wrong_after = shuffled.judged(other)
-            lost += (before - after) / times
-            added += (wrong_after.astype(float) - wrong_before) / times
-        lost_error, added_error = (error_of_mean(one, shuffled.groups) for one in (lost, added))
-        found.append(
-            ColumnImportance(str(name), float(lost.mean()), lost_error, float(added.mean()), added_error)
+            lost += (before - after) * share
+            added += (wrong_after.astype(float) - wrong_before) * share
+        (loss, loss_error), (rise, rise_error) = (
+            (float(np.average(one, weights=copies)), error_of_mean(one, shuffled.groups, copies, copies))
+            for one in (lost, added)
         )
+        found.append(ColumnImportance(str(name), loss, loss_error, rise, rise_error))
     found.sort(key=lambda one: -one.probability_lost)
-    n_rows, independent = (len(np.unique(one)) for one in (shuffled.rows, shuffled.groups))
-    return Importance(tuple(found), n_rows, times, len(encoded) - len(tried), max(2, independent))
+    n_rows = round(float(copies.sum()))
+    independent = n_rows if shuffled.groups is None else len(np.unique(shuffled.groups))
+    return Importance(tuple(found), n_rows, len(orders), len(encoded) - len(tried), max(2, independent))
 
 
 def _features(transformer: Any, frame: pd.DataFrame) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import log_loss
 
+from bayes_svm.metrics.distinct import distinct
 from bayes_svm.metrics.risk_coverage import risk_coverage_curve
 
 from .evidence import error_of_mean, share_interval
@@ -263,6 +264,7 @@ def scores(
     probability: np.ndarray,
     groups: Any = None,
     weight: Any = None,
+    counted: bool = False,
 ) -> Scores:
     """Score the probabilities, and the frequencies of the classes as constant predictions.
 
@@ -278,6 +280,8 @@ def scores(
         Group of each row, if not the rows but their groups are independent.
     weight : ndarray of shape (n,) or None
         How much each row counts.
+    counted : bool
+        Whether the weights are numbers of cases.
 
     Returns
     -------
@@ -295,7 +299,7 @@ def scores(
     own = truth.astype(bool)
     gain = np.log(np.maximum(probability[own], np.finfo(float).eps)) - np.log(base[own])
     return Scores(
-        gain_error=error_of_mean(gain, groups, weight),
+        gain_error=error_of_mean(gain, groups, weight, weight if counted else None),
         log_loss=float(log_loss(labels, probability, labels=classes, sample_weight=weight)),
         brier=brier(probability),
         base_log_loss=float(log_loss(labels, base, labels=classes, sample_weight=weight)),
@@ -353,6 +357,8 @@ def answered_rows(
     tuple of Answered
         One for each share; shares that keep the same rows have one entry.
     """
+    points, place = distinct(confidence)
+    confidence = points[place]
     falling = np.sort(confidence)[::-1]
     found = []
     for share in shares:

@@ -130,7 +130,9 @@ def _reason(model: SavedModel, rows: NewRows, k: int, confidence: float, unlike:
         if model.promise["reason"] is not None:
             found.append(f"nothing keeps the risk below {model.promise['max_risk']:g}")
         elif confidence < model.promise["threshold"]:
-            found.append(f"probability {confidence:.3g} below {model.promise['threshold']:.3g}")
+            least = model.promise["threshold"]
+            digits = next(k for k in range(3, 18) if f"{confidence:.{k}g}" != f"{least:.{k}g}")
+            found.append(f"probability {confidence:.{digits}g} below {least:.{digits}g}")
     return "; ".join(found)
 
 
@@ -168,6 +170,9 @@ def explained_row(model: SavedModel, rows: NewRows, k: int) -> Any:
         )
     elif found.predicted != label:
         notes.insert(0, f"bayes-svm predict says {label}")
+    unlike = bool(_moderation(model.machine, X)[0] >= UNLIKE)
+    if why := _reason(model, rows, k, float(probability[0, number]), unlike):
+        notes.insert(0, f"bayes-svm predict asks a person: {why}")
     if hasattr(model.estimator, "weights_"):
         weights = model.estimator.weights_
         heaviest = "only machine" if len(weights) == 1 else f"heaviest of {len(weights)} machines"

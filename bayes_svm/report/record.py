@@ -131,6 +131,8 @@ class Source:
         Whether the weights are numbers of equal cases.
     n_groups : int or None
         Number of groups in which rows leave; None if they leave by themselves.
+    n_cases : int or None
+        Number of cases that the rows stand for; None if each is one.
     """
 
     name: str
@@ -143,6 +145,12 @@ class Source:
     weighted: bool = False
     counted: bool = False
     n_groups: int | None = None
+    n_cases: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """What is counted: "row", or "case" where rows stand for several."""
+        return "row" if self.n_cases is None else "case"
 
     @property
     def alike(self) -> bool:

@@ -95,7 +95,8 @@ def _text_columns(report: Report) -> list[str]:
         ]
     if not clear:
         return [
-            f"columns that matter: none is clear of chance ({counted(report.importance.n_rows, 'row')} tried)"
+            "columns that matter: none is clear of chance "
+            f"({counted(report.importance.n_rows, report.source.unit)} tried)"
         ]
     more = ", ..." if len(clear) > 5 else ""
     return [f"columns that matter most: {', '.join(map(_plain, clear[:5]))}{more}"]

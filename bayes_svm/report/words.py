@@ -136,7 +136,9 @@ def _costs(report: Report) -> str:
 
 def _verdict(report: Report) -> str:
     groups, verdict = report.source.n_groups, report.trust.verdict
-    rows = f"{report.source.n_rows:,} rows" + ("" if groups is None else f" of {counted(groups, 'group')}")
+    cases = report.source.n_cases
+    rows = f"{report.source.n_rows:,} rows" if cases is None else counted(cases, "case")
+    rows += "" if groups is None else f" of {counted(groups, 'group')}"
     if not _says_more(report):
         worse = report.scores.log_loss >= report.scores.base_log_loss
         if clearly_below(report.performance.error, report.base_error):
@@ -161,18 +163,20 @@ def _evidence(report: Report) -> str:
     bins = "the only bin" if trust.n_bins == 1 else f"all {trust.n_bins} bins together"
     exact = "exact " if report.source.alike else ""
     of = f"of “{short(report.positive)}”" if len(report.model.classes) == 2 else "of being right"
+    gap = 100 * trust.visible
+    digits = ".0f" if gap >= 1.0 else ".1f"
     were = "1 row was" if trust.n == 1 else f"{trust.n:,} rows were"
     case = (
         f"{were} given a chance {of} of {percent(trust.predicted)} on average, and it came "
-        f"true for {percent(trust.observed)} ({exact}95 % interval for {bins}: {100 * trust.low:.0f} to "
-        f"{100 * trust.high:.0f} %)."
+        f"true for {percent(trust.observed)} ({exact}95 % interval for {bins}: {100 * trust.low:{digits}} to "
+        f"{100 * trust.high:{digits}} %)."
     )
     if trust.verdict in ("off", "slightly off"):
         return f"In the bin of probabilities that is furthest off, {case}"
+    of_points = counted(round(gap), "point") if gap >= 1.0 else "1 point"
     return (
         "In no bin of probabilities does what came true differ from what was predicted by more than chance. "
-        f"In the largest bin, {case} A gap of {counted(round(100 * trust.visible), 'point')} would have been "
-        "seen there."
+        f"In the largest bin, {case} A gap of {of_points} would have been seen there."
     )
 
 

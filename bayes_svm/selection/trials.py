@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,7 +197,9 @@ def by_kernel(settings: list[Parameters], name_of_C: str) -> list[list[int]]:
                 break
         else:
             groups.append((rest, [k]))
-    return [sorted(group, key=lambda k: settings[k].get(name_of_C, 0.0)) for _, group in groups]
+    # What is no number is refused by the estimator.
+    sizes = [float(C) if isinstance(C := one.get(name_of_C), Real) else 0.0 for one in settings]
+    return [sorted(group, key=sizes.__getitem__) for _, group in groups]
 
 
 def _equal(one: Any, other: Any) -> bool:

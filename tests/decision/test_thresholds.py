@@ -108,9 +108,12 @@ def test_all_values_equal_leave_all_or_nothing():
         assert choose_threshold(y, values, "precision", at_least=0.5).decide(values).tolist() == [0, 0, 0, 0]
 
 
-def test_neighbouring_floats_are_told_apart():
+def test_no_threshold_divides_what_rounding_alone_tells_apart():
     values = np.array([1.0, np.nextafter(1.0, 2.0)])
-    assert choose_threshold([0, 1], values).decide(values).tolist() == [0, 1]
+    for scale in (1.0, 1e-20, 1e20):
+        assert choose_threshold([0, 1], scale * values).decide(scale * values).tolist() == [1, 1]
+        apart = scale * np.array([1.0, 1.0 + 1e-9])
+        assert choose_threshold([0, 1], apart).decide(apart).tolist() == [0, 1]
 
 
 def test_labels_of_any_type():

@@ -67,3 +67,20 @@ def test_a_penalty_beyond_double_precision_is_refused(client):
     large[250, 3] = -3e9
     with pytest.raises(ValueError, match="C=1 is too large"):
         MultivariateSVC(C=1.0).fit(dask_array.from_array(large, chunks=(100, 6)), Y)
+
+
+def test_what_does_not_fit_is_refused_as_of_arrays():
+    X, y = noisy(n=40)
+    chunks = dask_array.from_array(X, chunks=(10, -1))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        MultivariateSVC().fit(chunks, y[:-1])
+    model = MultivariateSVC().fit(chunks, y)
+    hole = X.copy()
+    hole[3, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(dask_array.from_array(hole, chunks=(10, -1)))
+    some = X[:, 0] > np.median(X[:, 0])
+    unknown = chunks[chunks[:, 0] > np.median(X[:, 0])]
+    np.testing.assert_array_equal(model.predict(unknown), model.predict(X[some]))
+    given, known = (MultivariateSVC().fit(one, y[some]) for one in (unknown, X[some]))
+    np.testing.assert_allclose(given.coef_, known.coef_)

@@ -387,3 +387,10 @@ def test_rows_of_weight_zero_are_in_no_fold():
     model = MultivariateSVC(C=0.1, cv=3).fit(X, wrong, sample_weight=weight)
     direct = MultivariateSVC(C=0.1, cv=3).fit(X[used], y[used])
     np.testing.assert_allclose(model.predict_proba(X), direct.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.5, 0.1, 1 / 120, 10.0])
+def test_the_unit_of_the_weights_does_not_move_the_intercept_of_a_ranking(unit):
+    X, y = noisy(n=120)
+    model = MultivariateSVC(loss="roc_area").fit(X, y, sample_weight=np.full(120, unit))
+    assert np.sum(model.decision_function(X) > 0.0) == np.sum(y == model.classes_[1])

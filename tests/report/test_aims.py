@@ -149,13 +149,24 @@ def test_rows_count_with_their_weights_as_if_repeated(aims):
     assert (found.found, found.false_alarms, found.missed) == counts(found.threshold)
 
 
-def test_the_unit_of_the_weights_does_not_matter():
-    weight = np.random.default_rng(1).integers(1, 5, size=200).astype(float)
-    for aims in (Aims(recall=0.9), Aims(precision=0.9)):
-        found = [decision_for(aims, "True", LABELS, P, unit * weight) for unit in (1.0, 1e-3, 1e3)]
-        assert found[0].reason is None
-        assert found[0].threshold == found[1].threshold == found[2].threshold
-    costs = [
-        decision_for(Aims(cost=(1.0, 2.0)), "True", LABELS, P, unit * weight).cost for unit in (1.0, 5.0)
-    ]
-    assert costs[1] == pytest.approx(5.0 * costs[0])
+def test_a_count_is_as_many_rows():
+    counts = np.random.default_rng(1).integers(1, 5, size=200)
+    repeated = LABELS.repeat(counts), P.repeat(counts)
+    for aims in (Aims(recall=0.9), Aims(precision=0.9), Aims(cost=(1.0, 2.0))):
+        found = decision_for(aims, "True", LABELS, P, counts.astype(float))
+        expected = decision_for(aims, "True", *repeated)
+        assert found.reason is None
+        assert found.threshold == expected.threshold
+        assert found.precision == pytest.approx(expected.precision)
+        assert found.cost == pytest.approx(expected.cost, nan_ok=True)
+
+
+def test_rows_that_rounding_alone_tells_apart_are_answered_alike():
+    sure = np.repeat([0.6, 0.93], 200) + 1e-14 * np.random.default_rng(0).normal(size=400)
+    wrong = np.arange(400) % np.repeat([3, 40], 200) == 0
+    found = rejection_for(Aims(max_risk=0.1), sure, wrong)
+    assert 0.6 + 1e-6 < found.threshold < 0.93 - 1e-6
+    assert found.answered == 0.5
+    every = rejection_for(Aims(max_risk=0.5), sure, wrong)
+    assert 0.6 - 1e-6 < every.threshold < sure.min()
+    assert every.answered == 1.0

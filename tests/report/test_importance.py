@@ -135,3 +135,30 @@ def test_of_noise_no_column_is_clear_of_chance():
             model = BayesSVC().fit(features, y)
         said += bool(importance_of(frame, transformer, Shuffled([model], features, y, {}, None), 60).clear)
     assert said <= 3
+
+
+def test_equal_rows_count_as_often_as_they_occur():
+    """Of a table of few different rows the whole expectation is known: every row with every other's value."""
+    counts = np.array([30, 5, 10, 25, 8, 12])
+    frame = pd.DataFrame({"a": [0.0, 0.0, 1.0, 1.0, 0.0, 1.0], "b": [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]})
+    frame = frame.loc[np.repeat(np.arange(6), counts)].reset_index(drop=True)
+    labels = np.repeat(["x", "y", "y", "y", "y", "x"], counts)
+    transformer = ColumnTransformer([("numbers", StandardScaler(), ["a", "b"])])
+    features = np.asarray(transformer.fit_transform(frame), dtype=float)
+    model = BayesSVC().fit(features, labels)
+    shuffled = Shuffled([model], features, labels, {}, None)
+    assert len(shuffled.rows) < len(labels)
+    assert shuffled.copies.sum() == len(labels)
+    result = importance_of(frame, transformer, shuffled, len(labels))
+    assert (result.n_rows, result.n_independent) == (90, 90)
+    own, _ = shuffled.judged(features[shuffled.rows])
+    for one in result.columns:
+        lost = np.zeros(len(own))
+        column = frame.columns.get_loc(one.name)
+        for value in np.unique(features[:, column]):
+            other = features[shuffled.rows].copy()
+            other[:, column] = value
+            lost += (own - shuffled.judged(other)[0]) * np.mean(features[:, column] == value)
+        assert one.probability_lost == pytest.approx(np.average(lost, weights=shuffled.copies))
+        spread = np.average((lost - one.probability_lost) ** 2, weights=shuffled.copies)
+        assert one.probability_error == pytest.approx(np.sqrt(spread / 89))

@@ -154,3 +154,19 @@ def test_weights_count_as_copies_do():
     every = reliability(one[copies], y[copies] == 1).bins
     for a, b in zip(some, every, strict=True):
         assert_allclose((a.predicted, a.observed, a.low, a.high), (b.predicted, b.observed, b.low, b.high))
+
+
+def test_rows_that_rounding_alone_tells_apart_are_kept_together():
+    sure = np.repeat([0.6, 0.9], 50) + 1e-14 * np.random.default_rng(0).normal(size=100)
+    found = answered_rows(sure, np.arange(100) % 5 == 0, [1.0, 0.9, 0.6, 0.5, 0.1])
+    assert [one.n for one in found] == [100, 50]
+
+
+def test_counts_are_as_many_rows():
+    random = np.random.default_rng(0)
+    labels, counts = np.arange(30) % 2, random.integers(1, 6, size=30)
+    proba = random.dirichlet([2.0, 2.0], size=30)
+    found = scores(labels, np.arange(2), proba, weight=counts.astype(float), counted=True)
+    expected = scores(labels.repeat(counts), np.arange(2), proba.repeat(counts, axis=0))
+    for name in ("log_loss", "brier", "base_log_loss", "gain_error"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name))

@@ -135,3 +135,19 @@ def test_dates_are_told_as_dates():
     assert told(seen, surprise) == (
         "Usual for “sick” is 2021-02-22 to 2021-02-23, for “well” 2021-03-04 to 2021-03-05."
     )
+
+
+def test_cases_are_counted_where_rows_stand_for_several(report):
+    made = report(("few", "many"), n=40, more={"weights": np.full(40, 50.0), "counted": True})
+    assert made.source.n_cases == 2000
+    made = replace(made, trust=replace(made.trust, verdict="good"))
+    assert words_of(made).verdict == "Yes, as far as 2,000 cases can show."
+    assert "2,000 cases, each column shuffled" in to_html(made)
+
+
+def test_a_gap_below_a_point_is_told_as_one(report):
+    made = report(("few", "many"), n=40)
+    fine = replace(made.trust, verdict="good", visible=0.003, low=0.0, high=0.003)
+    said = words_of(replace(made, trust=fine)).evidence
+    assert "0.0 to 0.3 %" in said
+    assert "A gap of 1 point would have been seen there." in said

@@ -75,3 +75,9 @@ def test_a_search_without_a_gradient_leaves_its_start():
     assert max(tried) / min(tried) > 4
     grid = BayesSVCSearch(BayesSVC(), {"C": list(np.geomspace(1e-3, 1e3, 25))}).fit(X, y)
     assert search.best_score_ >= grid.best_score_ - 0.02
+
+
+@pytest.mark.parametrize("cost", ["a", None])
+def test_a_cost_that_is_no_number_is_refused_by_its_name(cost):
+    with pytest.raises(ValueError, match="'C' parameter of BayesSVC"):
+        BayesSVCSearch(BayesSVC(), {"C": [cost, 1.0]}).fit(*noisy())
