@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,8 @@ def _suitable(classes: NDArray[Any], others: list[Any]) -> Any:
     if kind == "number":
         known = classes.tolist() + others
         smallest, largest = min(known), max(known)
+        if classes.dtype.kind in "iu":
+            smallest, largest = math.floor(smallest), math.ceil(largest)
         label = type(smallest)(min(0, smallest) - 1)
         if classes.dtype.kind not in "iu" or _integer(label, classes):
             return label

@@ -121,7 +121,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         * int, splitter or iterable: predictions by cross-validation, and then a fit to all data. An int means
           stratified folds, which keep the ``groups`` that are passed to ``fit`` whole.
     random_state : int, RandomState instance or None, default=None
-        Seed of the split, and of the rows that stand for groups. None gives the same every time.
+        Seed of the split, and of the rows that stand for groups; None is always the same.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         Weighted share of errors among the accepted points: the risk measured, not its upper bound. NaN if
         no point is accepted, absent if ``fitted_on_`` is "nothing".
     risk_coverage_ : RiskCoverageCurve
-        Coverage and risk at every threshold. Absent if ``fitted_on_`` is "nothing".
+        Both at every threshold. Absent if ``fitted_on_`` is "nothing".
     n_features_in_ : int
         Number of features, if the estimator knows it.
     feature_names_in_ : array of str
@@ -307,8 +307,9 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         """
         router = MetadataRouter(owner=self).add_self_request(self)
         router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-        splitter = self.cv if hasattr(self.cv, "split") else GroupKFold()  # which asks for groups
-        router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        splitter = GroupKFold() if isinstance(self.cv, Real) else self.cv  # which asks for groups
+        if hasattr(splitter, "split"):
+            router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router
 
     def _fitted(self, X: Any, y: NDArray[Any], weight: Array, routed: tuple[dict, dict]) -> UnseenAnswers:
@@ -323,16 +324,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
             return UnseenAnswers(fitted, "nothing", None, np.arange(len(y)))
         used = np.flatnonzero(weight > 0)
         needed = self.target_risk is not None or self.target_coverage is not None
-        return fit_and_answer(
-            self.estimator,
-            X,
-            y,
-            routed,
-            used=used,
-            cv=self.cv,
-            random_state=self.random_state,
-            required=needed,
-        )
+        options = {"cv": self.cv, "random_state": self.random_state, "required": needed}
+        return fit_and_answer(self.estimator, X, y, routed, used=used, **options)
 
     def _promise_of_sets(self, labels: NDArray[Any]) -> None:
         """Say what the sets promise, and warn if they cannot be single labels."""

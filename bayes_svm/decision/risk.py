@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from bayes_svm.decision.promises import fewest_rows, lower_bound
-from bayes_svm.metrics.distinct import distinct
+from bayes_svm.metrics.distinct import ROUNDING, distinct
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve
 from bayes_svm.utils.types import Array, Indices, Mask
 
@@ -90,7 +90,11 @@ def midway(values: Array, last: int) -> float:
     last : int
         Number of the last one to accept.
     """
-    return 0.0 if last + 1 == len(values) else float(values[last] + values[last + 1]) / 2.0
+    if last + 1 == len(values):
+        return 0.0
+    high, low = float(values[last]), float(values[last + 1])
+    # Each value stands for others up to the rounding above it.
+    return (high + low) / 2.0 if high - low > 4.0 * ROUNDING else high
 
 
 def one_of_each(groups: Any, random_state: Any = 0) -> Indices:

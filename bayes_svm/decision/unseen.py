@@ -263,7 +263,8 @@ def routed_parameters(
     if routing_enabled() and not is_fitted_already(model.estimator, model.cv):
         given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
         routed = process_routing(model, "fit", **given)
-        return routed.estimator.fit, routed.splitter.split
+        splitter = getattr(routed, "splitter", None)
+        return routed.estimator.fit, {} if splitter is None else splitter.split
     if is_fitted_already(model.estimator, model.cv):
         unknown = [name for name in params if name.split("__")[-1] not in ("groups", "sample_weight")]
         if unknown:

@@ -18,11 +18,11 @@ def is_dask_array(X: Any) -> bool:
     return type(X).__module__.startswith("dask.array")
 
 
-def check_dask(X: Any) -> Any:
-    """A dask array with blocks of known sizes; ValueError unless it is a finite matrix of numbers."""
+def check_dask(X: Any, *, finite: bool = True) -> Any:
+    """A dask array with blocks of known sizes; ValueError unless it is a matrix of numbers, and finite."""
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise ValueError(f"X must be a dask array of numbers with 2 dimensions, got {X.ndim} of {X.dtype}.")
-    if X.dtype.kind == "f" and not np.isfinite(np.asarray(X.sum(axis=0))).all():
+    if finite and X.dtype.kind == "f" and not np.isfinite(np.asarray(X.sum(axis=0))).all():
         raise ValueError("X holds NaN or infinity.")
     return X.compute_chunk_sizes() if any(np.isnan(size) for size in X.chunks[0]) else X
 

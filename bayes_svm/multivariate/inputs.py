@@ -80,7 +80,7 @@ def checked_points(estimator: Any, X: Any) -> Any:
                 f"X has {X.shape[1]} features, but MultivariateSVC is expecting "
                 f"{estimator.n_features_in_} features as input."
             )
-        return check_dask(X)
+        return check_dask(X, finite=False)  # a pass over all blocks; their values tell
     return validate_data(
         estimator, X, dtype=np.float64, accept_sparse=_accepted(estimator._kernel), accept_large_sparse=True,
         reset=False,

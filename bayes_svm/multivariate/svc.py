@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from bayes_svm.kernels.functions import KERNEL_NAMES
 from bayes_svm.kernels.kernel import Kernel
 from bayes_svm.multivariate.cutting_plane import CuttingPlaneResult
+from bayes_svm.multivariate.dask_arrays import is_dask_array
 from bayes_svm.multivariate.inputs import checked_points, checked_training
 from bayes_svm.multivariate.losses import LOSS_NAMES
 from bayes_svm.multivariate.tasks import task_of
@@ -272,7 +273,10 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     def _values(self, X: Any) -> Array:
         """Decision values, one column for each problem."""
         weights = self.coef_ if self._kernel.is_linear else self.dual_coef_
-        return Machines(self._kernel, self._rows, weights, self.intercept_).values(X)
+        values = Machines(self._kernel, self._rows, weights, self.intercept_).values(X)
+        if is_dask_array(X) and not np.isfinite(values).all():
+            raise ValueError("X holds NaN, infinity, or numbers too large for double precision.")
+        return values
 
     def decision_function(self, X: Any) -> Array:
         """Decision values ``w'x + b``.

@@ -133,6 +133,7 @@ class Shuffled:
         self.mixture = mixture
         first, groups = self.machines[0], given.get("groups")
         self.rows, self.copies = first.rows, first.copies
+        self.every = len(self.rows) < size
         self.groups = None if groups is None else groups[self.rows]
         self.classes = members[0].classes_
         self.weight = members[0].class_weight_
@@ -185,11 +186,14 @@ def importance_of(frame: pd.DataFrame, transformer: Any, shuffled: Shuffled, n_p
     random = np.random.default_rng(SEED)
     orders = [random.permutation(len(some)) for _ in range(times)]
     copies = shuffled.copies
+    # Of all rows each copy is evidence of its own; of a draw of different rows each of these is.
+    alone = copies if shuffled.every else None
     if np.ptp(copies) > 0.0:
         # Every row gets the values of many others, which count as often as they occur.
         most = max(times, math.floor(BUDGET / (per_shuffle * max(1, len(tried)))))
-        turns = random.permutation(len(some))[: min(most, MOST_TURNS)]
-        orders = [np.roll(np.arange(len(some)), turn) for turn in turns]
+        mixed = random.permutation(len(some))
+        place, turns = np.argsort(mixed), random.permutation(len(some))[: min(most, MOST_TURNS)]
+        orders = [mixed[(place + turn) % len(some)] for turn in turns]
     shares = [copies[order] / sum(copies[one] for one in orders) for order in orders]
     found = []
     for name in counted(tried, "columns"):
@@ -201,13 +205,15 @@ def importance_of(frame: pd.DataFrame, transformer: Any, shuffled: Shuffled, n_p
             lost += (before - after) * share
             added += (wrong_after.astype(float) - wrong_before) * share
         (loss, loss_error), (rise, rise_error) = (
-            (float(np.average(one, weights=copies)), error_of_mean(one, shuffled.groups, copies, copies))
+            (float(np.average(one, weights=copies)), error_of_mean(one, shuffled.groups, copies, alone))
             for one in (lost, added)
         )
         found.append(ColumnImportance(str(name), loss, loss_error, rise, rise_error))
     found.sort(key=lambda one: -one.probability_lost)
     n_rows = round(float(copies.sum()))
-    independent = n_rows if shuffled.groups is None else len(np.unique(shuffled.groups))
+    independent = len(np.unique(shuffled.groups)) if shuffled.groups is not None else len(some)
+    if alone is not None and shuffled.groups is None:
+        independent = n_rows
     return Importance(tuple(found), n_rows, len(orders), len(encoded) - len(tried), max(2, independent))
 
 

@@ -16,18 +16,13 @@ from bayes_svm.metrics.risk_coverage import risk_coverage_curve
 from .evidence import error_of_mean, share_interval
 
 __all__ = [
-    "Answered",
-    "Bin",
-    "Reliability",
-    "RiskCoveragePoints",
-    "Scores",
-    "ThresholdPoints",
+    "Answered", "Bin", "Reliability", "RiskCoveragePoints", "Scores", "ThresholdPoints",
     "answered_rows",
     "reliability",
     "risk_coverage_points",
     "scores",
     "threshold_points",
-]
+]  # fmt: skip
 
 # Largest number of points of a curve: more cannot be told apart on a page. The two ends are always kept.
 MAX_POINTS = 201
@@ -259,13 +254,9 @@ def reliability(
 
 
 def scores(
-    labels: np.ndarray,
-    classes: np.ndarray,
-    probability: np.ndarray,
-    groups: Any = None,
-    weight: Any = None,
+    labels: np.ndarray, classes: np.ndarray, probability: np.ndarray, groups: Any = None, weight: Any = None,
     counted: bool = False,
-) -> Scores:
+) -> Scores:  # fmt: skip
     """Score the probabilities, and the frequencies of the classes as constant predictions.
 
     Parameters

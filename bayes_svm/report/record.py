@@ -149,8 +149,8 @@ class Source:
 
     @property
     def unit(self) -> str:
-        """What is counted: "row", or "case" where rows stand for several."""
-        return "row" if self.n_cases is None else "case"
+        """What leaves by itself: "row", or "case" where rows stand for several."""
+        return "row" if self.n_cases is None or self.n_groups is not None else "case"
 
     @property
     def alike(self) -> bool:

@@ -73,7 +73,11 @@ def test_own_reject_label():
 
 @pytest.mark.parametrize(
     ("labels", "other", "expected"),
-    [(np.array(["a", "b"]), "reject", None), (np.array([0, 1], dtype=np.uint8), -1, -2)],
+    [
+        (np.array(["a", "b"]), "reject", None),
+        (np.array([0, 1], dtype=np.uint8), -1, -2),
+        (np.array([0, 1]), -3.0, -4),
+    ],
 )
 def test_no_label_of_y_is_the_reject_label(labels, other, expected):
     ready = RejectOptionClassifier(LogisticRegression().fit(X, labels[Y]), threshold=0.9, cv="prefit")

@@ -154,3 +154,10 @@ def test_as_many_equal_rows_are_counted_as_left(seed, kinds):
     for key in set(zip(wrong.tolist(), confidence.tolist(), strict=True)):
         same = [k for k in range(len(kinds)) if (wrong[k], confidence[k]) == key]
         assert np.isin(kind[rows], same).sum() == left[same].sum()
+
+
+def test_no_point_is_accepted_that_was_not_tested_however_close_it_is():
+    sure = np.concatenate([0.9 + np.arange(1000) * 0.9e-12, 0.9 - 3e-12 * np.arange(1.0, 400.0)])
+    wrong = np.concatenate([np.zeros(1000, dtype=bool), np.arange(399) % 2 == 0])
+    threshold = shown_threshold(wrong, sure, 0.05, 0.9)
+    assert wrong[sure >= threshold].mean() <= 0.05

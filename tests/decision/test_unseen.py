@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -247,3 +247,22 @@ def test_a_frozen_conformal_estimator_was_trained_on_other_rows():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         RejectOptionClassifier(sets, target_risk=0.1, guarantee="conformal").fit(X[:6], Y[:6])
+
+
+def test_groups_are_routed_to_an_estimator_that_asks_for_them():
+    groups = np.arange(len(Y)) // 2
+    expected = RejectOptionClassifier(BayesSVC(C=0.1), target_coverage=0.8).fit(X, Y, groups=groups)
+    sets = ConformalSVC(SVC(gamma=0.1), "jackknife+")
+    with config_context(enable_metadata_routing=True):
+        direct = BayesSVC(C=0.1).set_fit_request(groups=True)
+        for estimator in (direct, make_pipeline(FunctionTransformer(), direct)):
+            model = RejectOptionClassifier(estimator, target_coverage=0.8).fit(X, Y, groups=groups)
+            assert model.fitted_on_ == "left-out"
+            assert model.threshold_ == expected.threshold_
+        # Groups for the folds outside alone.
+        for inner in (
+            RejectOptionClassifier(sets, target_risk=0.3, guarantee="conformal"),
+            RejectOptionClassifier(BayesSVC(C=0.1).set_fit_request(groups=False), target_coverage=0.8),
+        ):
+            found = cross_validate(inner, X[:40], Y[:40], cv=GroupKFold(2), params={"groups": groups[:40]})
+            assert np.isfinite(found["test_score"]).all()

@@ -1,6 +1,6 @@
 import numpy as np
 
-from bayes_svm.metrics.distinct import distinct
+from bayes_svm.metrics.distinct import ROUNDING, distinct
 
 
 def test_values_that_differ_by_more_than_rounding_are_numpys():
@@ -21,3 +21,18 @@ def test_rounding_tells_no_values_apart():
 def test_there_may_be_none():
     points, place = distinct(np.empty(0))
     assert len(points) == len(place) == 0
+
+
+def test_a_chain_of_neighbours_leads_no_farther_than_rounding():
+    values = np.arange(10_000) * 0.9e-12 + 0.5
+    points, place = distinct(values)
+    assert len(points) > 4000
+    spread = values - points[place]
+    assert spread.min() >= 0.0
+    assert spread.max() <= ROUNDING * 1.1
+    assert np.diff(points).min() > ROUNDING * 0.9
+
+
+def test_small_values_are_as_different_as_large_ones():
+    small = 1e-20 * np.array([1.0, 2.0, 2.0, 3.0])
+    assert distinct(small)[1].tolist() == [0, 1, 1, 2]

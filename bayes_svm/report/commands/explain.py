@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from bayes_svm.report.errors import InputError
-from bayes_svm.report.text import at_most, one_line, printable
+from bayes_svm.report.text import one_line, printable
 from bayes_svm.utils.progress import on_terminal, shown, step
 
 from .output import say
@@ -56,7 +56,7 @@ def _run(arguments: argparse.Namespace) -> int:
     between = sorted([*explained.interval, explained.probability])[1] == explained.probability
     outside = [] if between else [f"The probability is outside its interval: it {WHY_OUTSIDE}."]
     caution = [model.about["caution"]] if model.about.get("caution") else []
-    remarks = [*caution, *outside, *(f"{one}." for one in at_most(rows.remarks[k]))]
+    remarks = [*caution, *outside]  # those on the row's values are in the explanation
     named = "" if rows.id_name == "row" else f" ({rows.id_name} {rows.identifiers[k]})"
     say(printable(f"Row {arguments.row} of {rows.name}{named}\n{explained!r}\n"))
     say(printable("".join(f"note: {one_line(note)}\n" for note in [*remarks, *notes])), aside=True)

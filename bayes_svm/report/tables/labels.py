@@ -21,8 +21,9 @@ __all__ = ["MAX_CLASSES", "as_whole", "labels_of", "positive_of"]
 
 # Largest number of classes. One SVM is trained per class, and nobody reads a page with more of them.
 MAX_CLASSES = 50
-# A whole number, perhaps written as a float, with a point or a comma; "007" is a code.
-WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d{0,17}))(?:\.0*|,0+)?")
+# A whole number, perhaps written as a float, with a point or a comma ("1,000" may be a thousand); "007" is a
+# code.
+WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d{0,17}))(?:\.0*|,00?|,0000+)?")
 
 
 def labels_of(

@@ -114,7 +114,7 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
     notes += _check(features, found, target, options.impute)
     learned = _frame(features)
     groups = _groups(frame, options)
-    if groups is not None and len(np.unique(groups)) == len(groups):
+    if groups is not None and options.counts is None and len(np.unique(groups)) == len(groups):
         notes.append(
             f"Every row has a group of its own in {short(str(options.groups))}, so that single rows leave: "
             "give --groups the column that says which rows belong together, such as those of one patient."

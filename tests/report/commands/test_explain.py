@@ -69,7 +69,10 @@ def test_a_probability_outside_its_interval_is_said(model, monkeypatch, capsys):
 
 def test_what_is_strange_is_said(model, capsys):
     model()
-    assert "note: unknown value 'green' in column colour." in explained(capsys, 4).err
+    assert (
+        "bayes-svm predict asks a person: unknown value 'green' in column colour" in explained(capsys, 4).out
+    )
+    assert "asks a person" not in explained(capsys, 2).out
 
 
 def test_a_cell_that_is_no_number_is_not_a_missing_one(model, refused):
