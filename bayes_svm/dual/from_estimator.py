@@ -139,8 +139,8 @@ def _is_linear_machine(estimator: Any) -> bool:
         return True
     lack = f"it has no parameter {', '.join(missing)}" if missing else "it is not a classifier"
     raise TypeError(
-        f"{type(estimator).__name__} is not an SVC, BayesSVC or LinearSVC: {lack}. For a pipeline, pass its "
-        "last step and the transformed X."
+        f"{type(estimator).__name__} is not an SVC, BayesSVC or LinearSVC: {lack}. Of a pipeline, pass "
+        "the last step and the transformed X; of a fitted search, its best_estimator_."
     )
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
@@ -27,6 +28,15 @@ def test_what_is_not_an_svc_is_refused(estimator):
     X, y = noisy()
     with pytest.raises(TypeError, match=f"{type(estimator).__name__} is not an SVC, BayesSVC or LinearSVC"):
         machine_of(estimator, X, y)
+
+
+def test_a_search_is_asked_for_what_it_found():
+    X, y = noisy()
+    search = GridSearchCV(SVC(), {"C": [1.0, 10.0]}).fit(X, y)
+    with pytest.raises(TypeError, match="of a fitted search, its best_estimator_"):
+        machine_of(search, X, y)
+    machine, _ = machine_of(search.best_estimator_, X, y)
+    assert len(machine.y) == len(y)
 
 
 @pytest.mark.parametrize("estimator", [SVC, BayesSVC])
