@@ -283,3 +283,26 @@ def test_what_is_not_finite_is_named(call, bad):
         call(spoilt)
     with pytest.raises(ValueError, match="Input at contains"):
         leave_one_out(SVC(), X, Y, at=spoilt)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        BayesSVC,
+        MultivariateSVC,
+        PairwiseCouplingClassifier,
+        lambda: BayesSVCSearch(BayesSVC(), {"C": [1.0]}),
+        lambda: RejectOptionClassifier(BayesSVC(), target_risk=0.1),
+    ],
+)
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", None] * 20, r"y holds None \(row 1\): give every row one, or leave the row out"),
+        (["a", 1] * 20, "y mixes labels of type number, str: give all as strings"),
+        ([0.0, np.nan] * 20, "NaN"),
+    ],
+)
+def test_labels_that_are_missing_or_mixed(make, labels, message):
+    with pytest.raises(ValueError, match=message):
+        make().fit(X, np.array(labels, dtype=object if "a" in labels else float))

@@ -39,7 +39,13 @@ with its standard error. That the links of groups are fitted to the other folds 
 this page, with all its groups in sight; otherwise *put aside* are the sets, and settings, that no choice of
 the package was made on. *Groups written down afterwards* are those of which nothing was known then: made
 tables with other shares, sizes and tails, each also with a linear kernel and `C=10`, and the recordings of
-the named number of persons of parkinsons, drawn {draws} times, tested on those of the others."""
+the named number of persons of parkinsons, drawn {draws} times, tested on those of the others.
+
+*Rows drawn at random*: made tables of two classes as frequent as each other, normal columns, the mean of some
+of which differs by the class; {many} draws, C = 1. There the shares of the classes in training are not those
+of new rows. The left-out machines and links know the shares in training, and new rows have others: *true at
+these shares* weighs the new rows as the sets above do. Draws with fewer than six rows of a class are drawn
+again."""
 SIZES = (30, 60, 200)
 # Groups, share of class 1, columns, degrees of freedom of Student's t (None: normal), standard deviation of
 # the rows about their group, rows of a group at least and at most.
@@ -53,6 +59,16 @@ WRITTEN_AFTERWARDS = {
 }
 LINEAR = ", linear"
 N_NEW = 200
+# Rows, columns, of them those whose mean differs by the class, by how much, kernel.
+DRAWN = {
+    f"{n} rows, {what}, {kernel}": (n, columns, telling, apart, kernel)
+    for n in (20, 30, 60)
+    for what, columns, telling, apart in (("noise in 3 columns", 3, 0, 0.0), ("3 columns", 3, 3, 1.2))
+    for kernel in ("rbf", "linear")
+} | {
+    f"{n} rows, {columns} columns, linear": (n, columns, 5, 0.8, "linear")
+    for n, columns in ((60, 30), (60, 100), (200, 100))
+}
 PERSONS = {f"parkinsons, {n} persons": n for n in (10, 16, 22)}
 Pair = tuple[float, float]
 
@@ -126,6 +142,57 @@ def of_persons(data: str, name: str, _: int, seed: int) -> Pair:
     return told_and_true(X[part], y[part], X[~part], y[~part], groups=person[part])
 
 
+def of_drawn(name: str, seed: int) -> list[float]:
+    """Of rows drawn at random: log loss told, true, and true at the shares in training; error told, true."""
+    n, columns, telling, apart, kernel = DRAWN[name]
+    rng = np.random.default_rng([seed, n, columns, telling])
+    labels = np.zeros(n, dtype=int)
+    while not 6 <= labels.sum() <= n - 6:
+        labels = rng.integers(2, size=n)
+    y_new = np.repeat([0, 1], N_NEW)
+    X, X_new = (
+        rng.normal(size=(len(y), columns)) + apart * y[:, None] * (np.arange(columns) < telling)
+        for y in (labels, y_new)
+    )
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = BayesSVC(kernel=kernel).fit(X, labels)
+    proba = model.predict_proba(X_new)
+    losses = -np.log(np.maximum(proba[np.arange(len(y_new)), y_new], 1e-15))
+    share = np.where(y_new == 1, labels.mean(), 1.0 - labels.mean())
+    told, true = log_loss_of(model.left_out_proba_, labels), float(losses.mean())
+    wrong = float(np.mean(model.predict(X_new) != y_new))
+    return [told, true, float(np.average(losses, weights=share)), model.left_out_.error, wrong]
+
+
+def of_all_drawn(draws: int, jobs: int) -> str:
+    """A line for each of the made tables whose rows are drawn at random."""
+    cases = [(name, seed) for name in DRAWN for seed in range(draws)]
+    found = Parallel(n_jobs=jobs)(delayed(of_drawn)(name, seed) for name, seed in cases)
+    lines = []
+    for name, some in zip(DRAWN, np.reshape(found, (len(DRAWN), draws, 5)), strict=True):
+        told, true, at_shares, error, wrong = some.mean(axis=0)
+        off = some[:, 3] - some[:, 4]
+        lines.append(
+            [
+                name, f"{told:.3f}", f"{true:.3f}", f"{told / true:.2f}", f"{told / at_shares:.2f}",
+                f"{100 * error:.1f}", f"{100 * wrong:.1f}",
+                f"{100 * off.mean():+.1f} ± {100 * off.std(ddof=1) / np.sqrt(draws):.1f}",
+            ]
+        )  # fmt: skip
+    head = (
+        "table",
+        "told",
+        "true",
+        "told / true",
+        "told / true at these shares",
+        "error told, %",
+        "true",
+        "off",
+    )
+    return table(head, lines)
+
+
 def means_of(
     case: Callable[[str, str, int, int], Pair], data: str, names: list[str], n: int, draws: int, jobs: int
 ) -> dict[str, np.ndarray]:
@@ -166,10 +233,11 @@ def main() -> None:
     parser = parser_for(__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=40, metavar="N", help="draws; default: 40")
     parser.add_argument("--few", type=int, default=10, metavar="N", help="of several classes; default: 10")
+    parser.add_argument("--many", type=int, default=300, metavar="N", help="of drawn rows; default: 300")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes; default: 1")
     args = parse(parser)
     several = ", ".join(f"{name} {n}" for name, n in SEVERAL_ROWS.items())
-    about = ABOUT.format(draws=args.draws, few=args.few, several=several)
+    about = ABOUT.format(draws=args.draws, few=args.few, several=several, many=args.many)
     page = Page("validation.left_out_log_loss", "How much better left-out probabilities seem", about)
     two = [*args.sets, *(IMBALANCED if set(args.sets) == set(SETS) else ())]
     for n in SIZES:
@@ -188,6 +256,7 @@ def main() -> None:
     means |= means_of(of_persons, args.data, [*PERSONS], 0, args.draws, args.jobs)
     halves = [("made", names), ("parkinsons", [*PERSONS])]
     page.add("## Groups written down afterwards", summary(means, halves), by_set(means, set(means)))
+    page.add("## Rows drawn at random", of_all_drawn(args.many, args.jobs))
     page.finish(args.output)
 
 

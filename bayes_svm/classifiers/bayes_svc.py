@@ -180,11 +180,11 @@ class BayesSVC(SVCPredictions):
         that stands for copies in several strata has the mean of their values. NaN for a row that is not left
         out: see ``leave_out_size``.
     left_out_proba_ : array of shape (n_samples, n_classes)
-        The link's probabilities at these values. A joint link has many parameters, and groups of two classes
-        may be few; a link fitted to all rows would look too good. The probabilities of a row are then those
-        of a link fitted without the row's fold of the strata. There are ten folds, or as many as strata with
-        the rarer class if these are fewer. If a class would keep fewer than three rows, the link is that of
-        all rows. NaN for a row that is not left out.
+        The link's probabilities at these values. A joint link has many parameters, and of two classes there
+        may be few groups, or fewer than 100 rows; a link fitted to all would look too good. The probabilities
+        of a row are then those of a link fitted without the row's fold of the strata. There are ten folds, or
+        as many as strata with the rarer class if these are fewer. If a class would keep fewer than three
+        rows, the link is that of all rows. NaN for a row that is not left out.
     left_out_ : LeaveOneOut
         The left-out values with their status and accuracy, and what :meth:`predict` would have returned for
         each row: its error, recall, precision and F1.
@@ -291,7 +291,7 @@ class BayesSVC(SVCPredictions):
         reader = SolutionReader(self, machine, leaving, groups, store)
         solved = ((self._solve(machine, k), k) for k in range(machine.n_problems))
         data = self._fit_to(reader.read_all(solved), reader)
-        self._tell_groups(leaving, data)
+        self._tell_across(leaving, data)
         if self.verbose:
             self._report_fit()
 
@@ -367,11 +367,11 @@ class BayesSVC(SVCPredictions):
         self.left_out_decision_values_ = found.decision_values
         self._tell(found, proba)
 
-    def _tell_groups(self, leaving: Leaving, data: LinkData) -> None:
-        """Tell the probabilities of groups of two classes anew, by links fitted to the other folds.
+    def _tell_across(self, leaving: Leaving, data: LinkData) -> None:
+        """Tell the probabilities of two classes anew, if folds are given, by links fitted to the other folds.
 
-        Of few groups even one link reads so much that they look better than new ones. Where settings are
-        compared that does not matter, and costs time.
+        Of few groups or rows even one link reads so much that they look better than new ones. Where settings
+        are compared that does not matter, and costs time.
         """
         if len(self.classes_) > 2 or data.folds is None or not kind_of(self.link).fitted:
             return

@@ -28,8 +28,9 @@ from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["SolutionReader", "SolutionReading", "joined_readings", "link_data", "rows_left_out"]
 
-# Number of folds by which a joint link, or the link of rows in groups, is cross-validated.
-FOLDS = 10
+# Number of folds by which a joint link, or the link of rows in groups or of few rows, is cross-validated; and
+# below how many rows these are few.
+FOLDS, FEW = 10, 100
 # Problems of fewer points are read sooner one after the other.
 LEAST = 1000
 # What a problem takes at most where all points are free, in bytes for each kernel value, and what it takes if
@@ -172,7 +173,7 @@ def link_data(reader: SolutionReader, found: list[SolutionReading], reading: Arr
     machine, leaving = reader.machine, reader.leaving
     values = [_without_rounding(one.parts.values, one.solution.resolution) for one in found]
     of_groups = machine.n_problems == 1 and reader.groups is not None
-    crossed = machine.n_problems > 1 or of_groups
+    crossed = machine.n_problems > 1 or of_groups or machine.kinds[3].sum() < FEW
     return LinkData(
         values=values[0] if len(values) == 1 else np.column_stack(values),
         y=machine.y[leaving.part_row],

@@ -73,6 +73,8 @@ class ConformalSVC(ConformalPredictions):
           point's. Cheap for many new points.
         * "cv+": the same with strata in place of single rows.
         * "auto": "jackknife+" up to 10,000 rows, otherwise "cv+".
+
+        As an attribute, ``score`` is the method; ``get_params()["score"]`` and ``score_`` tell this one.
     class_conditional : {"auto"} or bool, default="auto"
         Compare with the rows of the trial label's class only. What is promised then holds within each class.
         "auto" does so for data with more columns than rows, where scores of different classes are not

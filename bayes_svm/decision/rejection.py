@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import GroupKFold
-from sklearn.utils import assert_all_finite, get_tags, indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_svm.decision.guarantee import (
@@ -42,7 +41,7 @@ from bayes_svm.decision.unseen import (
     weight_of_rows,
 )
 from bayes_svm.metrics.risk_coverage import RiskCoverageCurve, risk_coverage_curve
-from bayes_svm.utils.checks import checked_labels, checked_weights
+from bayes_svm.utils.checks import checked_labels, checked_weights, require_classes
 from bayes_svm.utils.dealing import copies_of_weight
 from bayes_svm.utils.scikit_learn import (
     HasMethods,
@@ -273,8 +272,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
             delattr(self, name)
         labels = checked_labels(y)
         X, _ = indexable(X, labels)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
+        require_classes(labels)
         routed = routed_parameters(self, sample_weight, params)
         given = weight_of_rows(self.estimator, routed[0], self.cv)
         if self._of_sets and sample_weight is not None and given is None:

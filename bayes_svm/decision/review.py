@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from bayes_svm.decision.answers import answers
-from bayes_svm.utils.metaestimators import before_last, unfrozen
+from bayes_svm.utils.metaestimators import before_last, last_of, unfrozen
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = ["review_frame"]
@@ -70,7 +69,7 @@ def review_frame(
 def _intervals(estimator: Any, X: Any, answer: NDArray[Any]) -> Array:
     """Interval of the probability of each answer; NaN if the estimator gives none."""
     estimator = unfrozen(estimator)
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = last_of(estimator)
     if not hasattr(last, "predict_interval") or getattr(last, "_is_compact", False):
         return np.full((len(answer), 2), np.nan)
     found = np.asarray(last.predict_interval(before_last(estimator, X)))

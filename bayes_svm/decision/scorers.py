@@ -43,7 +43,7 @@ def coverage_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLi
     --------
     >>> from sklearn.datasets import load_iris
     >>> from bayes_svm import BayesSVC, RejectOptionClassifier
-    >>> from bayes_svm.decision.scorers import coverage_scorer
+    >>> from bayes_svm.decision import coverage_scorer
     >>> X, y = load_iris(return_X_y=True)
     >>> model = RejectOptionClassifier(BayesSVC(), threshold=0.9).fit(X, y)
     >>> round(coverage_scorer(model, X, y), 3)
@@ -77,7 +77,7 @@ def neg_selective_risk_scorer(
     --------
     >>> from sklearn.datasets import load_iris
     >>> from bayes_svm import BayesSVC, RejectOptionClassifier
-    >>> from bayes_svm.decision.scorers import neg_selective_risk_scorer
+    >>> from bayes_svm.decision import neg_selective_risk_scorer
     >>> X, y = load_iris(return_X_y=True)
     >>> model = RejectOptionClassifier(BayesSVC(), threshold=0.6).fit(X, y)
     >>> round(neg_selective_risk_scorer(model, X, y), 3)
@@ -153,7 +153,7 @@ def neg_area_risk_coverage_scorer(
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.model_selection import cross_val_score
-    >>> from bayes_svm.decision.scorers import neg_area_risk_coverage_scorer
+    >>> from bayes_svm.decision import neg_area_risk_coverage_scorer
     >>> X, y = load_iris(return_X_y=True)
     >>> scores = cross_val_score(LogisticRegression(C=0.1), X, y, scoring=neg_area_risk_coverage_scorer)
     >>> bool((scores > -0.1).all())

@@ -82,6 +82,20 @@ class Threshold(PerClass):
         return PerClass(self.expected)._macro(measure)
 
     @property
+    def error(self) -> float:
+        """Share of wrong decisions; with a threshold for each class, the mean over the classes.
+
+        With offsets a point is decided for one class, and a wrong decision counts once. With a threshold for
+        each class a point is decided for any number of them. The mean is over the shares of wrong decisions
+        for each class against the rest.
+        """
+        if self.objective != "cost" or len(self.expected) == 1:
+            return super().error
+        # Each wrong decision is a false positive of one class.
+        one = self.expected[0]
+        return sum(each.fp for each in self.expected) / (one.tp + one.fp + one.fn + one.tn)
+
+    @property
     def micro(self) -> Confusion:
         """Sum of the expected counts, whose measures are the micro averages."""
         return PerClass(self.expected).micro

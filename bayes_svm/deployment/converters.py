@@ -102,7 +102,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the operators of a BayesSVC or a BayesSVCSearch."""
     model, graph = operator.raw_operator, _graph(scope, container)
     wanted = container.get_options(model, {"raw_scores": False, "nocl": False})
-    values, logs = _scores(graph, model, _in_double(graph, operator.inputs[0]))
+    values, logs = _scores(graph, model, _in_double(graph, _input(operator)))
     proba, n_classes = graph.Exp(logs), len(model.classes_)
     classes = np.arange(n_classes) if wanted["nocl"] else _labels(model.classes_)
     graph.Gather(classes, _decided(graph, model, proba), axis=0, output=operator.outputs[0].full_name)
@@ -124,7 +124,7 @@ def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
         raise NotImplementedError("guarantee='conformal' has no ONNX form: use guarantee='risk' or None.")
     if container.get_options(model, {"nocl": False})["nocl"]:
         raise NotImplementedError("A rejection has no class number: leave the option 'nocl' out.")
-    estimator, classes, X = model.estimator_, _labels(model.classes_), operator.inputs[0]
+    estimator, classes, X = model.estimator_, _labels(model.classes_), _input(operator)
     if _is_ours(estimator):
         proba, rounding = graph.Exp(_scores(graph, estimator, _in_double(graph, X))[1]), OUR_ROUNDING
         predicted = graph.Gather(classes, _decided(graph, _last(estimator), proba), axis=0)
@@ -142,6 +142,18 @@ def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
         accepted = graph.GreaterOrEqual(confidence, np.array([[model.threshold_ - rounding]]))
         graph.Where(graph.Squeeze(accepted, np.array([1])), predicted, reject, output=output)
     _add_probabilities(graph, proba, operator)
+
+
+def _input(operator: Any) -> Any:
+    """The input, unless it is known to have another number of columns: one column would fit any number."""
+    given, model = operator.inputs[0], operator.raw_operator
+    columns, fitted = given.type.shape[1], getattr(model, "n_features_in_", None)
+    if isinstance(columns, int) and fitted is not None and columns != fitted:
+        raise ValueError(
+            f"The sample, or the initial type, has {columns} columns, and {type(model).__name__} was fitted "
+            f"to {fitted}: give the columns that it was fitted to."
+        )
+    return given
 
 
 def _last(estimator: Any) -> Any:

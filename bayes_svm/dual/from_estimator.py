@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import is_classifier
-from sklearn.svm import SVC
+from sklearn.svm import SVC, NuSVC
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, compute_class_weight
 
 from bayes_svm.dual.machine import Machine
@@ -34,7 +34,7 @@ from bayes_svm.utils.types import Array, Indices
 __all__ = ["machine_of", "step_limit"]
 
 
-# Parameters that make an estimator an SVC.
+# Parameters, as attributes, that make an estimator an SVC.
 REQUIRED = ("C", "kernel", "degree", "gamma", "coef0", "class_weight", "tol", "max_iter")
 # Parameters that make an estimator a LinearSVC, and the only value that is solved exactly here, or None for
 # any.
@@ -125,15 +125,16 @@ def step_limit(estimator: Any) -> int:
 
 def _is_linear_machine(estimator: Any) -> bool:
     """False for an SVC-like estimator, True for a LinearSVC-like one with the hinge loss."""
-    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-    missing = [name for name in REQUIRED if name not in parameters]
+    # A subclass may set some of them itself. A NuSVC has a C that means nothing.
+    missing = [name for name in REQUIRED if not hasattr(estimator, name)]
+    missing += ["C"] if isinstance(estimator, NuSVC) else []
     if is_classifier(estimator) and not missing:
         return False
-    if is_classifier(estimator) and all(name in parameters for name in REQUIRED_LINEAR):
+    if is_classifier(estimator) and all(hasattr(estimator, name) for name in REQUIRED_LINEAR):
         for name, value in REQUIRED_LINEAR.items():
-            if value is not None and parameters[name] != value:
+            if value is not None and getattr(estimator, name) != value:
                 raise ValueError(
-                    f"{type(estimator).__name__}({name}={parameters[name]!r}) is not solved exactly "
+                    f"{type(estimator).__name__}({name}={getattr(estimator, name)!r}) is not solved exactly "
                     f"here: use {name}={value!r}."
                 )
         return True

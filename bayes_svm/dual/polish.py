@@ -34,6 +34,8 @@ __all__ = [
 
 # Most tableaux of a polish, and most of them on which exchanges may go on for ever: one may be bad luck.
 MAX_ROUNDS, MAX_CIRCLES = 100, 2
+# A tableau covers at most so many points at a bound, besides those that are violated.
+MOST_EXPECTED = 2000
 # Exchanges go on as long as each time at most this share of the ones before is needed.
 FEWER = 0.75
 # A violation of at most this multiple of the largest residual, or coefficient, is rounding.
@@ -279,11 +281,18 @@ def _drift(problem: DualProblem, beta: Array, residual: Array, free: Indices) ->
 def _expected(
     problem: DualProblem, residual: Array, violated: Mask, free: Indices, violation: float
 ) -> Indices:
-    """Points outside ``free`` that may have an event: those that are violated or near the margin."""
-    near = violated | (np.abs(residual) <= max(0.1, 20 * violation))
-    near[free] = False
-    near &= problem.upper > problem.lower
-    return near.nonzero()[0]
+    """Points outside ``free`` that may have an event: those that are violated or near the margin.
+
+    Of a weak machine most points are near. The nearest are tried; another that is violated in the end is
+    among them in the next round.
+    """
+    distance = np.where(violated, 0.0, np.abs(residual))
+    distance[free] = np.inf
+    distance[problem.upper <= problem.lower] = np.inf
+    near = (distance <= max(0.1, 20 * violation)).nonzero()[0]
+    if len(near) > MOST_EXPECTED:
+        near = near[distance[near] <= np.partition(distance[near], MOST_EXPECTED)[MOST_EXPECTED]]
+    return near
 
 
 def _lacking(beta: Array) -> float:

@@ -75,7 +75,7 @@ class HypersphereKernel:
     Examples
     --------
     >>> import numpy as np
-    >>> from bayes_svm.kernels.hypersphere import HypersphereKernel
+    >>> from bayes_svm import HypersphereKernel
     >>> X = np.array([[3.0, 4.0], [1.0, 0.0]])
     >>> HypersphereKernel("linear")(X, X).round(2).tolist()
     [[1.0, 0.6], [0.6, 1.0]]
@@ -139,7 +139,7 @@ class GaussianKernel:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.svm import SVC
-    >>> from bayes_svm.kernels.hypersphere import GaussianKernel
+    >>> from bayes_svm import GaussianKernel
     >>> X, y = load_iris(return_X_y=True)
     >>> round(SVC(kernel=GaussianKernel([2.0, 2.0, 1.0, 0.5])).fit(X, y).score(X, y), 2)
     0.97

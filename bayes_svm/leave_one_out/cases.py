@@ -104,15 +104,12 @@ def groups_alone(machine: Machine, numbers: Indices) -> Leaving:
     present = np.isin(numbers, numbers[used])
     _, first, kind = np.unique(keys[present], axis=0, return_index=True, return_inverse=True)
     row = present.nonzero()[0][first]
-    every = np.full(len(used), -1)
-    every[present] = kind.ravel()
-    removed: Array = np.bincount(kind.ravel(), weights=machine.row_bound[present], minlength=len(row)).astype(
-        float
-    )
+    kind, every = kind.ravel(), np.full(len(used), -1)
+    every[present] = kind
+    removed = np.bincount(kind, weights=machine.row_bound[present], minlength=len(row)).astype(float)
+    copies = np.bincount(kind, weights=copies_of_weight(machine.weight[present])).astype(float)
     case = np.unique(numbers[row], return_inverse=True)[1].ravel()
-    return Leaving(
-        every, row, case, np.arange(len(row)), removed, np.ones(len(row)), np.ones(int(case.max()) + 1)
-    )
+    return Leaving(every, row, case, np.arange(len(row)), removed, copies, np.ones(int(case.max()) + 1))
 
 
 def strata(

@@ -78,7 +78,8 @@ def fold_numbers(X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, name: 
         If ``cv`` is a class.
     ValueError
         If a row is in no test fold or in several, or a fold is not trained on all rows outside it: left-out
-        values are those of the machine trained on all other rows. If rows of a group are in different folds.
+        values are those of the machine trained on all other rows. If a fold tests every row. If rows of a
+        group are in different folds.
     """
     n_samples = X.shape[0]
     if isinstance(cv, type):
@@ -98,6 +99,11 @@ def fold_numbers(X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, name: 
         inside = _rows_of(test, n_samples, name, number, "test")
         fold[inside] = number
         times += inside
+        if not outside.any():
+            raise ValueError(
+                f"{name} tests every row in fold {number}, so that no row is left to train on: give two "
+                "folds or more."
+            )
         if not np.array_equal(outside, ~inside):
             row = int((outside == inside).nonzero()[0][0])
             raise ValueError(

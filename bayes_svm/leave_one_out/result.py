@@ -47,9 +47,9 @@ class LeaveOneOut:
         are pairs of classes (0, 1), (0, 2), ..., (1, 2), ..., the first class of the pair.
     train_decision_values : array
         Decision values of the machine trained on all points.
-    values_at : array of shape (n_samples, n_at) or (n_samples, n_at, n_machines), or None
-        Decision values at the additional points asked for. A row has those of the machine trained
-        without that sample.
+    values_at : array of shape (n_samples, n_at) or (n_samples, n_at, n_columns), or None
+        Decision values at the additional points asked for. A row has those of the machine trained without
+        that sample. Columns are those of ``decision_values``.
     status : array of str
         How each value was obtained.
 
@@ -352,18 +352,22 @@ def combined(pairs: LeaveOneOut, estimator: SVC) -> LeaveOneOut:
     LeaveOneOut
         The result with one prediction for each point.
     """
-    values, train = pairs.decision_values, pairs.train_decision_values
-    if len(pairs.classes) == 2:
+    values, train, at = pairs.decision_values, pairs.train_decision_values, pairs.values_at
+    n_classes = len(pairs.classes)
+    if n_classes == 2:
         return pairs
-    per_class = _per_class_values(values, len(pairs.classes))
+    per_class = _per_class_values(values, n_classes)
     # Unless ties are broken by the values, the first class of a tie wins.
     votes = per_class if estimator.break_ties else np.rint(per_class)
     if estimator.decision_function_shape == "ovr":
-        values, train = per_class, _per_class_values(train, len(pairs.classes))
+        values, train = per_class, _per_class_values(train, n_classes)
+        if at is not None:
+            at = _per_class_values(at.reshape(-1, at.shape[-1]), n_classes).reshape(*at.shape[:2], n_classes)
     return replace(
         pairs,
         decision_values=values,
         train_decision_values=train,
+        values_at=at,
         predicted=votes.argmax(axis=1),
         jointly=True,
     )

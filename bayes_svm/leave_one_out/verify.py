@@ -34,6 +34,9 @@ __all__ = ["PRECISE", "optimal_ends", "settled_within", "verify"]
 VERIFIED = 1e-8
 # A residual of at most this multiple of the scale is no more than rounding.
 PRECISE = 1e-12
+# The remaining problem is solved from the end of its path if that violates optimality by at most this
+# multiple.
+NEAR = 1e-3
 # Single precision is sure of this share of the summands.
 SINGLE_PRECISION = 1e-5
 
@@ -362,8 +365,8 @@ def optimal_ends(
 def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> None:
     """Verify some ends on every point of the problem, and write those that are optimal.
 
-    The problems of the others are solved from there; but ends that are as far from optimal as the solution
-    that they started from are written as they are.
+    The problems of the others that are near are solved from there; but ends that are as far from optimal as
+    the solution that they started from are written as they are.
     """
     origin, ends, points = batch.origin, batch.ends, batch.points
     problem, delta = origin.problem, batch.delta[paths]
@@ -379,7 +382,8 @@ def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> Non
     whole, loose, kkt, gap = optimal_ends(origin, beta, values, problem.label, bounds)
     hopeless = ~whole & (np.maximum(kkt, origin.rounding) > origin.permitted) & (not origin.exact)
     good = (whole | hopeless).nonzero()[0]
-    for k in (~whole & ~hopeless).nonzero()[0]:
+    # An end that is far from optimal is no start: its coefficients may not even sum to 0. It stays open.
+    for k in (~whole & ~hopeless & (kkt <= NEAR * origin.scale)).nonzero()[0]:
         remaining = replace(problem, bound=bounds[k])
         case, events = batch.removals.take(paths[k : k + 1]), int(ends.events[paths[k]])
         found = end_solved(origin, remaining, case, beta[k], "re-trained", events=events)

@@ -166,7 +166,12 @@ class PerClass:
 
     @property
     def error(self) -> float:
-        """Share of wrong decisions; the mean over the confusions if there are several."""
+        """Share of wrong decisions.
+
+        With more than two classes, the mean over the classes of the share of wrong decisions for the class
+        against the rest. That is not the share of rows that get a wrong label, each of which is wrong for two
+        of the classes.
+        """
         return self._macro("error")
 
     @property

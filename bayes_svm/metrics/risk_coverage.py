@@ -32,7 +32,7 @@ class RiskCoverageCurve:
 
     Examples
     --------
-    >>> from bayes_svm.metrics.risk_coverage import risk_coverage_curve
+    >>> from bayes_svm.decision import risk_coverage_curve
     >>> curve = risk_coverage_curve([0, 1, 1, 0], [0, 1, 0, 0], [0.9, 0.8, 0.6, 0.7])
     >>> curve.coverage.tolist(), curve.risk.tolist()
     ([0.25, 0.5, 0.75, 1.0], [0.0, 0.0, 0.0, 0.25])

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayes_svm.metrics.confusion import Confusion
 from bayes_svm.metrics.distinct import distinct
 from bayes_svm.utils.short_repr import short_repr
 from bayes_svm.utils.types import Array, Mask
@@ -145,20 +144,3 @@ class ThresholdCurve:
         # Halved before the difference, which could overflow.
         middle = low + (high / 2 - low / 2)
         return float(middle if low < middle else high)
-
-    def confusion_at(self, k: int) -> Confusion:
-        """Counts at one entry.
-
-        Parameters
-        ----------
-        k : int
-            Number of the entry, from 0.
-
-        Returns
-        -------
-        Confusion
-            The counts.
-        """
-        return Confusion(
-            tp=float(self.tp[k]), fp=float(self.fp[k]), fn=float(self.fn[k]), tn=float(self.tn[k])
-        )

@@ -76,7 +76,8 @@ def task_of(y: Any, weight: Array) -> Task:
     if len(classes) == 2:
         return Task(False, classes, (numbers == 1)[:, None], [""])
     each = np.arange(len(classes))
-    return Task(False, classes, numbers[:, None] == each, [f" for class {label!r}" for label in classes])
+    names = [f" for class {label!r}" for label in classes.tolist()]
+    return Task(False, classes, numbers[:, None] == each, names)
 
 
 @contextmanager

@@ -162,7 +162,8 @@ def train(
         thresholds.append(_threshold(result.scores, weight, predicted) if loss.ranking else 0.0)
     if memory is not None and known is not None:
         memory.key, memory.planes = known.key, known.planes
-    rows = None if kernel.is_linear or kernel.precomputed else X
+    # The caller may change X after the fit.
+    rows = None if kernel.is_linear or kernel.precomputed else X.copy()
     weights, intercept = _weights_and_intercept(kernel, results, estimator.intercept_scaling)
     return Machines(kernel, rows, weights, intercept - np.array(thresholds)), results
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.leave_one_out import LeaveOneOut, leave_one_out
 from bayes_svm.plots.display import Display
-from bayes_svm.utils.metaestimators import check_instance
+from bayes_svm.utils.metaestimators import check_instance, last_of
 
 __all__ = ["LeaveOneOutDisplay"]
 
@@ -56,7 +56,7 @@ class LeaveOneOutDisplay(Display):
 
         Parameters
         ----------
-        estimator : BayesSVC, SVC or LinearSVC
+        estimator : BayesSVC, SVC or LinearSVC, or Pipeline that ends in one
             The machine, fitted or not.
         X : array or sparse matrix of shape (n_samples, n_features)
             Training data.
@@ -73,8 +73,8 @@ class LeaveOneOutDisplay(Display):
             The display, drawn.
         """
         check_instance(estimator)
-        if isinstance(estimator, BayesSVC):
-            return cls(clone(estimator).fit(X, y).left_out_).plot(ax, **kwargs)
+        if isinstance(last_of(estimator), BayesSVC):
+            return cls(last_of(clone(estimator).fit(X, y)).left_out_).plot(ax, **kwargs)
         return cls(leave_one_out(estimator, X, y)).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:

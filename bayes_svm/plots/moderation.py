@@ -228,8 +228,9 @@ def _pale(low: float, high: float) -> dict[str, Any]:
 def _check_draws_as_plane(estimator: Any, X: Array) -> None:
     if not hasattr(estimator, "posterior_variance"):
         raise ValueError(
-            f"{type(estimator).__name__} has no posterior_variance: ModerationDisplay draws a BayesSVC. For "
-            "a pipeline, pass its last step and the transformed data."
+            f"{type(estimator).__name__} has no posterior_variance: ModerationDisplay draws a BayesSVC. Of "
+            "a pipeline, pass the last step and the transformed data; of a fitted search, its "
+            "best_estimator_."
         )
     if len(estimator.classes_) != 2:
         raise ValueError(

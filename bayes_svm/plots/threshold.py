@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -14,7 +13,7 @@ from bayes_svm.decision import Threshold, choose_threshold
 from bayes_svm.plots.display import Display
 from bayes_svm.selection.search import BayesSVCSearch
 from bayes_svm.utils.checks import require_known
-from bayes_svm.utils.metaestimators import before_last, unfrozen
+from bayes_svm.utils.metaestimators import before_last, last_of, unfrozen
 from bayes_svm.utils.types import Array, Indices
 from bayes_svm.utils.warn import warn
 
@@ -220,11 +219,11 @@ def _unseen_values(estimator: Any, X: Any) -> tuple[Array, Any]:
     """
     estimator = unfrozen(estimator)
     values = np.asarray(estimator.decision_function(X))
-    chosen = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    chosen = last_of(estimator)
     # A stack of one model may be without the best one.
     of_ours = isinstance(chosen, BayesSVCSearch)
     whole = chosen.estimators_[0] if of_ours else getattr(chosen, "best_estimator_", chosen)
-    last = whole[-1] if isinstance(whole, Pipeline) else whole
+    last = last_of(whole)
     if not hasattr(last, "left_out_"):
         return values, None
     # The values of a mixture are log-odds of its probabilities; those of a member tell which rows these are.

@@ -108,7 +108,7 @@ class LinkData:
         :func:`bayes_svm.probability.calibration.offset_scale` of each machine.
     folds : array of shape (n_samples, n_folds), optional
         Share of each point in each of the folds by which the joint link of several classes, or the link of
-        rows in groups, is cross-validated.
+        rows in groups or of few rows, is cross-validated.
     """
 
     values: Array

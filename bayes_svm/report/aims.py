@@ -195,7 +195,8 @@ def decision_for(
         # The page counts the left-out rows themselves: it needs no resamples.
         found = choose_threshold(truth, probability, n_bootstrap=0, sample_weight=weight, **options)
     if not found.reached:
-        return Decision(aim, one_line(caught[0].message).rstrip("."))
+        # What follows the first sentence is for those who would decide by the threshold all the same.
+        return Decision(aim, one_line(caught[0].message).partition(". ")[0])
     (_, fp), (fn, tp) = found.confusion_matrix
     called = tp + fp
     if called == 0:

@@ -11,8 +11,11 @@ from scipy.special import gammaln
 from bayes_svm.metrics.intervals import proportion_interval
 from bayes_svm.utils.types import Array
 
-__all__ = ["error_of_mean", "independent_share", "share_interval"]
+__all__ = ["WIDER", "error_of_mean", "independent_share", "share_interval"]
 
+# Where the columns say nothing, left-out errors and losses have up to twice the variance of those of
+# independent rows: of two rows that are alike, each is right about the other, or both are wrong.
+WIDER = math.sqrt(2.0)
 # Number of shares, and of correlations, at which the likelihood is computed.
 SHARES, CORRELATIONS = 200, 40
 # A correlation is possible if its largest likelihood is not this much, in logarithms, below the largest of

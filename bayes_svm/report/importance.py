@@ -16,7 +16,7 @@ from bayes_svm.selection.mixture import pooled
 from bayes_svm.utils.metaestimators import decided
 from bayes_svm.utils.progress import counted
 
-from .evidence import error_of_mean
+from .evidence import WIDER, error_of_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,8 @@ class Importance:
     @property
     def clear(self) -> tuple[str, ...]:
         """Columns whose loss is further above 0 than chance explains, at 95 % for all of them together."""
-        errors = t.isf(ALPHA / max(1, len(self.columns) + self.n_skipped), self.n_independent - 1)
+        one_sided = t.isf(ALPHA / max(1, len(self.columns) + self.n_skipped), self.n_independent - 1)
+        errors = WIDER * one_sided
         return tuple(
             one.name
             for one in self.columns

@@ -26,9 +26,8 @@ from .record import Settings
 from .refusals import as_notes, memory_advice, refusals
 from .screening import promising
 from .tables.features import feature_transformer, fitted_features
-from .tables.labels import as_whole
+from .tables.spellings import as_whole, plain
 from .tables.table import Table
-from .tables.values import plain
 
 __all__ = [
     "FittedTable",

@@ -322,8 +322,5 @@ def _threshold(fitted: FittedTable, y: np.ndarray) -> float | None:
     found = decision_for(aims, label, y == positive, probability, fitted.table.weights)
     assert found is not None  # a threshold was asked for
     if found.reason is not None:
-        raise InputError(
-            f"no model is saved, as there is no threshold for {found.aim}: {found.reason}; ask for another, "
-            "or for none"
-        )
+        raise InputError(f"no model is saved. {found.reason}; ask for less, or for no threshold")
     return found.threshold

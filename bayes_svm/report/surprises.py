@@ -22,6 +22,8 @@ N_ROWS = 10
 MOST_CELLS = 60
 # A value is a reason if it is at least this many times as unusual among its own class as among the other.
 RATIO = 3.0
+# With fewer other rows of the class no value can be said to be unusual among them.
+FEWEST = 5
 # Number of reasons told.
 N_REASONS = 3
 
@@ -109,6 +111,8 @@ class Surprise:
         Its values, those that tell most against the label first; of a wide table only these.
     n_left_out : int
         Number of columns that are not among the cells.
+    n_alike : int
+        Number of other rows with its label.
     neighbours : Neighbours or None
         The training rows that the prediction rests on; None if there are too many rows to find out.
     """
@@ -123,7 +127,13 @@ class Surprise:
     other: str
     cells: tuple[Cell, ...]
     n_left_out: int
+    n_alike: int
     neighbours: Neighbours | None = None
+
+    @property
+    def has_few_alike(self) -> bool:
+        """Whether the other rows of its label are too few to say what is usual among them."""
+        return self.n_alike < FEWEST
 
 
 def surprising_rows(
@@ -189,6 +199,7 @@ def surprising_rows(
                 other=names[other],
                 cells=cells,
                 n_left_out=frame.shape[1] - len(cells),
+                n_alike=int((y == y[row]).sum()) - 1,
                 neighbours=neighbours(int(row)),
             )
         )

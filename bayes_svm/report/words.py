@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+from .evidence import WIDER
 from .formats import MISSING, counted, number, percent, short, value_of
 from .record import Report, ValueWithInterval
 from .surprises import Cell, Surprise
 
 __all__ = ["Words", "clearly_below", "informative", "told", "words_of"]
 
-# Where the columns say nothing, the left-out error has up to twice the variance of that of independent rows:
-# of two rows that are alike, each is right about the other, or both are wrong.
-WIDER = math.sqrt(2.0)
 # By so many standard errors the probabilities of noise beat the shares of the classes once in twenty times.
 ERRORS = 1.645
 # Costs of so many classes are told.

@@ -52,7 +52,7 @@ class Estimate:
         The error, or the score asked for.
     interval : (float, float) or None
         Confidence interval. An error's is that of a proportion of ``n``, a score's is Student's over
-        the splits. None for a score of fewer than two splits.
+        the splits, whose ends may be beyond the largest score. None for a score of fewer than two splits.
     n : int
         Number of distinct rows tested on.
     how : str
@@ -153,7 +153,7 @@ def compare_estimators(
         * "bootstrap": training error less the bootstrap estimate of its bias (eq. 16 to 18).
         * "632+": the .632+ bootstrap.
         * "leave_one_out": one fit and exact paths for an SVC or BayesSVC; n fits for any other
-          classifier.
+          classifier, a pipeline included, whose other steps are fitted without the row, too.
     scoring : str or callable, optional
         A scikit-learn scorer to use in place of the error. The bootstraps know the error only.
     cv : int, splitter or iterable of splits, default=10
@@ -167,7 +167,10 @@ def compare_estimators(
         Probability with which the intervals cover and the bounds hold.
     interval : {"wilson", "clopper-pearson"}, default="wilson"
         Confidence interval of an error, from statsmodels. It takes the tests as independent, which
-        only those of "hold_out" are.
+        only those of "hold_out" are. Where the columns say nothing, the error of "leave_one_out" and "k_fold"
+        has up to twice the variance, and the interval misses more often. All methods take rows as
+        independent; rows in groups need the splits of a splitter that keeps them whole as ``cv``, and
+        "k_fold" alone.
     random_state : int, RandomState instance or None, default=0
         Seed of the hold-out split and the bootstrap resamples. None draws them anew each time.
     n_jobs : int, optional

@@ -251,7 +251,10 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         if (self.param_grid is None) == (self.param_space is None):
-            raise ValueError("Give exactly one of param_grid and param_space.")
+            raise ValueError(
+                "Give exactly one of param_grid and param_space: say, param_grid={'C': [0.1, 1, 10]}; the "
+                "parameters of a pipeline's last step have its name before them, as in 'bayessvc__C'."
+            )
         if self.param_space is not None and self.combine == "stack":
             raise ValueError(
                 "combine='stack' mixes the models of a grid: give param_grid, or combine='best'."
@@ -323,7 +326,7 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
         self._venn_abers = predictors(class_proba(self._left_out_logs()), numbers, weight)
         for trial in {id(one): one for one in (chosen, *used)}.values():
             assert trial.left_out is not None
-            last_step(trial.model)._tell_groups(trial.left_out.leaving, trial.left_out.data)
+            last_step(trial.model)._tell_across(trial.left_out.leaving, trial.left_out.data)
         costs = np.array([last_step(model).class_weight_ for model in self.estimators_])
         pooled_costs = np.exp(self.weights_ @ np.log(costs) / self.weights_.sum())
         self.class_weight_ = costs[0] if len(costs) == 1 else pooled_costs

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from bayes_svm.utils.dealing import copies_of_weight
@@ -26,6 +26,7 @@ __all__ = [
     "class_weights",
     "encode_classes",
     "require_alike",
+    "require_classes",
     "require_comparable",
     "require_known",
     "row_bounds",
@@ -145,6 +146,15 @@ def require_known(y: NDArray[Any], classes: NDArray[Any]) -> None:
     if unknown:
         first = sorted(unknown, key=str)[0]
         raise ValueError(f"y holds {first!r}, which is none of the classes {classes.tolist()}.")
+
+
+def require_classes(labels: NDArray[Any]) -> None:
+    """Raise ValueError for labels that are missing, cannot be sorted, or are no classes."""
+    if labels.dtype.kind == "O":
+        require_comparable(labels, "y")
+    else:
+        assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
 
 
 def encode_classes(y: ArrayLike, weight: Array) -> tuple[NDArray[Any], Indices]:

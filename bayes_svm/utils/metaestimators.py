@@ -23,6 +23,7 @@ __all__ = [
     "decided",
     "fit_parameters",
     "fitted_on_rows",
+    "last_of",
     "leaving_all_out",
     "left_out_predictions",
     "left_out_proba",
@@ -108,6 +109,11 @@ def unfrozen(estimator: Any) -> Any:
     return estimator
 
 
+def last_of(estimator: Any) -> Any:
+    """The last step of a pipeline; any other estimator itself."""
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
 def before_last(pipeline: Any, X: Any) -> Any:
     """X transformed by all steps of a fitted pipeline but the last; X itself for any other estimator."""
     pipeline = unfrozen(pipeline)
@@ -135,7 +141,7 @@ def split_pipeline(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, Any]
     none: None.
     """
     if not isinstance(estimator, Pipeline) or len(estimator.steps) == 1:
-        return (estimator[-1] if isinstance(estimator, Pipeline) else estimator), X, None
+        return last_of(estimator), X, None
     before, last = estimator[:-1], estimator[-1]
     if hasattr(last, "classes_"):
         return last, before.transform(X), before
@@ -155,7 +161,7 @@ def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:
 
     Those of a frozen classifier are of the rows that it was fitted to, and not of those that are given now.
     """
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = last_of(estimator)
     return None if isinstance(last, FrozenEstimator) else getattr(last, "left_out_proba_", None)
 
 
@@ -164,19 +170,19 @@ def left_out_weight(estimator: Any) -> NDArray[np.float64] | None:
 
     That is its sample weight, times the share of its copies that left. None for other classifiers.
     """
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = last_of(estimator)
     return getattr(getattr(last, "left_out_", None), "weight", None)
 
 
 def left_out_predictions(estimator: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
     """Labels that ``predict`` would give from some rows' left-out probabilities of a fitted classifier."""
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = last_of(estimator)
     return np.asarray(last.classes_[decided(last.left_out_proba_[rows], class_costs(last))])
 
 
 def class_costs(estimator: Any) -> NDArray[np.float64]:
     """Class weights by which a fitted classifier or a pipeline's last step multiplies its probabilities."""
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = last_of(estimator)
     return np.asarray(getattr(last, "class_weight_", np.ones(len(last.classes_))))
 
 

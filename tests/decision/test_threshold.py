@@ -34,3 +34,17 @@ def test_each_class_says_what_it_cannot_show():
     assert found.bound[2] is None
     assert min(found.bound[:2]) >= 0.95
     assert found.decide(values)[:, 2].all()
+
+
+@pytest.mark.parametrize("n_bootstrap", [0, 20])
+def test_the_error_of_offsets_is_the_share_of_wrong_labels(n_bootstrap):
+    random = np.random.default_rng(0)
+    y = random.integers(0, 4, size=200)
+    values = random.normal(size=(200, 4)) + 1.5 * np.eye(4)[y]
+    found = choose_threshold(y, values, "cost", costs=1.0 - np.eye(4), n_bootstrap=n_bootstrap)
+    assert found.error * len(y) == pytest.approx(found.total_cost)
+    if n_bootstrap == 0:
+        assert found.error == pytest.approx(np.mean(found.decide(values) != y))
+    # A threshold for each class decides for any number of them.
+    each = choose_threshold(y, values, "f1", n_bootstrap=n_bootstrap)
+    assert each.error == pytest.approx(np.mean([one.error for one in each.expected]))

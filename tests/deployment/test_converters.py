@@ -234,6 +234,15 @@ def test_a_step_that_skl2onnx_gets_wrong_is_refused(step):
         run(model, X)
 
 
+@pytest.mark.parametrize("make", [BayesSVC, lambda: RejectOptionClassifier(LogisticRegression(), cost=0.3)])
+def test_another_number_of_columns_is_refused(make):
+    X, y = noisy()
+    fitted = make().fit(X, y)
+    for some in (X[:, :1], X[:, :2]):
+        with pytest.raises(ValueError, match=rf"has {some.shape[1]} columns, and .* was fitted to 3"):
+            run(fitted, some)
+
+
 def test_rows_whose_kernel_values_overflow_are_unknown():
     X, y = noisy()
     model = RejectOptionClassifier(BayesSVC(kernel="poly"), threshold=0.6).fit(X, y)

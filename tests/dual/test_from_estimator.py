@@ -6,7 +6,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 from _data import noisy
-from bayes_svm import BayesSVC
+from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.dual.from_estimator import machine_of
 
 
@@ -28,6 +28,30 @@ def test_what_is_not_an_svc_is_refused(estimator):
     X, y = noisy()
     with pytest.raises(TypeError, match=f"{type(estimator).__name__} is not an SVC, BayesSVC or LinearSVC"):
         machine_of(estimator, X, y)
+
+
+class Narrow(BayesSVC):
+    """A subclass with a parameter less."""
+
+    def __init__(self, C=1.0):
+        super().__init__(C=C, gamma=0.5)
+
+
+class NarrowSVC(SVC):
+    """The same of scikit-learn's."""
+
+    def __init__(self, C=1.0):
+        super().__init__(C=C, gamma=0.5)
+
+
+def test_a_subclass_with_fewer_parameters_is_a_machine():
+    X, y = noisy()
+    model, own = Narrow(C=2.0).fit(X, y), BayesSVC(C=2.0, gamma=0.5).fit(X, y)
+    np.testing.assert_array_equal(model.predict_interval(X), own.predict_interval(X))
+    assert str(model.explain(X[:1])) == str(own.explain(X[:1]))
+    for one, other in ((Narrow(C=2.0), own), (NarrowSVC(C=2.0), SVC(C=2.0, gamma=0.5))):
+        values = leave_one_out(one, X, y).decision_values
+        np.testing.assert_array_equal(values, leave_one_out(other, X, y).decision_values)
 
 
 def test_a_search_is_asked_for_what_it_found():

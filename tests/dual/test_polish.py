@@ -130,3 +130,16 @@ def test_exchanges_that_leave_no_free_point_are_none():
     polished = polish(problem, targets, y / 2, 1.0)
     assert polished.reason is None
     np.testing.assert_allclose(polished.beta.sum(), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("most", [0, 3])
+def test_a_tableau_of_a_few_points_at_a_time_leads_to_the_same_optimum(monkeypatch, most):
+    X, _ = noisy(n=200, seed=3)
+    problem = problem_of(X, np.where(np.arange(200) < 20, 1, -1), 0.5)
+    targets, beta = margin_targets(problem.label, 1e-7), roughly_solved(problem, 1e-3)
+    whole = polish(problem, targets, beta, 1e-3)
+    monkeypatch.setattr(polish_module, "MOST_EXPECTED", most)
+    few = polish(problem, targets, beta, 1e-3)
+    assert (whole.reason, few.reason) == (None, None)
+    np.testing.assert_array_equal(np.sort(few.free), np.sort(whole.free))
+    assert violation_of(problem, targets, few) < 1e-10

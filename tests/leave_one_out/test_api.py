@@ -331,6 +331,18 @@ def test_values_at_the_training_points_contain_the_values():
     np.testing.assert_allclose(own, result.decision_values, atol=1e-10)
 
 
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_values_at_other_points_have_the_columns_of_decision_values(shape):
+    X, y = three_classes(n=45)
+    svc = SVC(gamma=0.5, decision_function_shape=shape, tol=1e-9)
+    result = leave_one_out(svc, X, y, at=X)
+    own = result.values_at[np.arange(45), np.arange(45)]
+    np.testing.assert_allclose(own, result.decision_values, atol=1e-10)
+    for row in range(0, 45, 9):
+        left = clone(svc).fit(np.delete(X, row, axis=0), np.delete(y, row))
+        np.testing.assert_allclose(result.values_at[row], left.decision_function(X), atol=1e-5)
+
+
 def test_points_of_other_features_are_refused():
     X, y = noisy()
     with pytest.raises(ValueError, match="at has 2 features, X has 3"):

@@ -70,6 +70,7 @@ def test_a_train_part_that_is_not_the_rest_is_refused(cv):
         ),
         ([(ROWS[20:], np.append(ROWS[:20], -41))], "cv: the test part of fold 0 names row -41"),
         ([(ROWS[20:], ROWS[:20] + 0.5)], "cv: the test part of fold 0 holds float64, not row numbers"),
+        ([([], ROWS)], "cv tests every row in fold 0, so that no row is left to train on"),
         ([(ROWS[20:], ROWS[:20])], r"cv does not partition the rows: row 20 is in 0 test folds"),
     ],
 )

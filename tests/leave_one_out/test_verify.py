@@ -82,3 +82,25 @@ def test_ends_that_overflow_on_badly_scaled_columns_say_nothing_of_it(seed):
         warnings.simplefilter("error", RuntimeWarning)
         model = BayesSVC(C=0.1, kernel="linear", leave_out="rows").fit(X, random.integers(0, 2, 80))
     assert np.isfinite(model.left_out_decision_values_).all()
+
+
+def test_an_end_far_from_the_optimum_is_no_start(monkeypatch):
+    X, y = noisy(n=60)
+    svc = SVC(C=10.0, gamma=0.5)
+    right = leave_one_out(svc, X, y)
+    verify, started = importlib.import_module("bayes_svm.leave_one_out.verify"), []
+    follow = path.shrink_each
+
+    def spoilt(*arguments):
+        """Paths whose coefficients are far off at their ends."""
+        follow(*arguments)
+        ends = arguments[-2]
+        ends.changes[:] += 1e6
+        ends.outcomes[:] = verify.DONE
+
+    monkeypatch.setattr(path, "shrink_each", spoilt)
+    monkeypatch.setattr(verify, "end_solved", lambda *arguments, **_: started.append(arguments))
+    found = leave_one_out(svc, X, y)
+    assert not started
+    assert set(found.status) == {"unchanged", "re-trained"}
+    np.testing.assert_allclose(found.decision_values, right.decision_values, atol=1e-8)

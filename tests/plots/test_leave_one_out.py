@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from _figures import X, Y, pytestmark  # noqa: F401
-from bayes_svm import leave_one_out
+from bayes_svm import BayesSVC, leave_one_out
 from bayes_svm.plots import LeaveOneOutDisplay
 
 
@@ -19,3 +21,12 @@ def test_leave_one_out():
     iris, species = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="two classes"):
         LeaveOneOutDisplay(leave_one_out(SVC(), iris, species)).plot()
+
+
+def test_of_a_pipeline_the_wrong_rows_are_those_of_its_last_step():
+    pipeline = make_pipeline(StandardScaler(), BayesSVC(class_weight={Y[0]: 8.0}))
+    fitted = pipeline.fit(X, Y)[-1].left_out_
+    wrong = round(fitted.error * len(Y))
+    display = LeaveOneOutDisplay.from_estimator(pipeline, X, Y)
+    assert f"wrong when left out ({wrong})" in [text.get_text() for text in display.ax_.get_legend().texts]
+    np.testing.assert_array_equal(display.result.decision_values, fitted.decision_values)

@@ -204,6 +204,14 @@ def test_version_and_help(capsys):
     assert "--target COL" in capsys.readouterr().out
 
 
+def test_the_package_as_a_command(table):
+    command = [sys.executable, "-m", "bayes_svm", "loo", table(), "--target", "kin"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("bayes-svm: ")
+    assert "has no column 'kin'" in done.stderr
+
+
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from bayes_svm.report.cli import main; main(['--version']);"

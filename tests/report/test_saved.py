@@ -162,5 +162,5 @@ def test_a_threshold_that_nothing_reaches_is_refused():
 
     random = np.random.default_rng(1)
     noise = Table("n.csv", "y", pd.DataFrame({"x": random.normal(size=60)}), np.array(["a", "b"] * 30))
-    with pytest.raises(InputError, match=r"there is no threshold for precision .*; ask for another"):
+    with pytest.raises(InputError, match=r"no model is saved. No threshold shows precision .*; ask for less"):
         model_bytes(fit_table(noise, Settings(quick=True, aims=Aims(precision=0.999))))

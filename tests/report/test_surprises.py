@@ -79,6 +79,7 @@ def test_the_rows_of_the_least_probable_labels():
     assert [one.row for one in rows[:2]] == [100, 130]
     assert [one.probability for one in rows] == sorted(one.probability for one in rows)
     first = rows[0]
+    assert {one.n_alike for one in rows} == {int((y == k).sum()) - 1 for k in set(y)}
     assert (first.name, first.label, first.predicted, first.other) == ("patient 0", "a", "b", "b")
     assert (first.predicted_probability, first.interval, first.neighbours) == (0.95, (0.5, 0.5), "of 0")
     # A row that is predicted rightly is compared with the next class.

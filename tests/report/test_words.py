@@ -109,7 +109,7 @@ def test_of_noise_nothing_is_known(report):
 
 
 def test_why_a_value_surprises():
-    surprise = Surprise(1, None, "sick", 0.1, (0.0, 0.2), "well", 0.9, "well", (), 0)
+    surprise = Surprise(1, None, "sick", 0.1, (0.0, 0.2), "well", 0.9, "well", (), 0, 20)
     size = Cell("size", 3.0, Typical(low=5.0, high=8.0), Typical(low=1.0, high=4.0), 0.0, 0.9, True)
     assert told(size, surprise) == "Usual for “sick” is 5 to 8, for “well” 1 to 4."
     colour = Cell(
@@ -130,7 +130,7 @@ def test_groups_are_counted_in_the_verdict(report):
 
 
 def test_dates_are_told_as_dates():
-    surprise = Surprise(1, None, "sick", 0.1, (0.0, 0.2), "well", 0.9, "well", (), 0)
+    surprise = Surprise(1, None, "sick", 0.1, (0.0, 0.2), "well", 0.9, "well", (), 0, 20)
     seen = Cell("seen", 18690.0, Typical(18680.0, 18681.0), Typical(18690.0, 18691.0), 0.0, 0.9, True, True)
     assert told(seen, surprise) == (
         "Usual for “sick” is 2021-02-22 to 2021-02-23, for “well” 2021-03-04 to 2021-03-05."

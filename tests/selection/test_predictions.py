@@ -36,8 +36,8 @@ def many(monkeypatch):
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("combine", ["best", "stack"])
 def test_intervals_are_those_of_the_left_out_probabilities(combine):
-    X, y = noisy()
-    y, weight = np.where(y > 0, "a", "b"), np.random.default_rng(0).choice([0.0, 1.0, 2.0], size=60)
+    X, y = noisy(n=150)
+    y, weight = np.where(y > 0, "a", "b"), np.random.default_rng(0).choice([0.0, 1.0, 2.0], size=150)
     search = BayesSVCSearch(BayesSVC(), GRID, combine=combine).fit(X, y, sample_weight=weight)
     assert (len(search.estimators_) > 1) == (combine == "stack")
     at = np.random.default_rng(1).normal(size=(20, 3))

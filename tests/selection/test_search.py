@@ -95,7 +95,11 @@ def test_a_search_is_an_estimator_among_others():
     ("arguments", "error", "message"),
     [
         ({"estimator": SVC(), "param_grid": GRID}, TypeError, "estimator is a SVC: BayesSVCSearch needs"),
-        ({"estimator": BayesSVC()}, ValueError, "exactly one of param_grid and param_space"),
+        (
+            {"estimator": BayesSVC()},
+            ValueError,
+            "exactly one of param_grid and param_space: say, param_grid=",
+        ),
         (
             {"estimator": BayesSVC(), "param_grid": GRID, "param_space": {}},
             ValueError,

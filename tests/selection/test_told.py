@@ -50,7 +50,7 @@ def by_sigmoid(boundary=0.0):
 
 @pytest.mark.parametrize("criterion", ["left_out_log_loss", "left_out_error"])
 def test_each_fold_is_told_by_the_setting_and_the_link_that_the_others_choose(criterion):
-    X, y = noisy(n=90)
+    X, y = noisy(n=120)
     model = BayesSVC(link="sigmoid")
     search = BayesSVCSearch(model, GRID, criterion=criterion).fit(X, y)
     numbers, shares = (y > 0).astype(int), folds_of(model, X, y)
@@ -63,9 +63,9 @@ def test_each_fold_is_told_by_the_setting_and_the_link_that_the_others_choose(cr
         if criterion == "left_out_error":
             losses.append(every.left_out_.predicted != numbers)
         else:
-            own = [one.left_out_proba_[np.arange(90), numbers] for one in (every, few)]
+            own = [one.left_out_proba_[np.arange(120), numbers] for one in (every, few)]
             losses.append(-np.log(own).mean(axis=0))
-    told = np.zeros((90, 2))
+    told = np.zeros((120, 2))
     for own in shares.T:
         told += own[:, None] * probas[int((np.array(losses) @ (1.0 - own)).argmin())]
     np.testing.assert_allclose(search.left_out_proba_, told, atol=1e-9)
@@ -74,14 +74,14 @@ def test_each_fold_is_told_by_the_setting_and_the_link_that_the_others_choose(cr
 
 
 def test_a_mixture_is_told_by_weights_and_links_that_have_not_seen_the_fold():
-    X, y = noisy(n=60)
+    X, y = noisy(n=120)
     model = BayesSVC(link="sigmoid")
     search = BayesSVCSearch(model, GRID, combine="stack").fit(X, y)
     numbers, shares = (y > 0).astype(int), folds_of(model, X, y)
     fits = [clone(model).set_params(**parameters).fit(X, y) for parameters in ParameterGrid(GRID)]
     logs = np.log([one.left_out_proba_ for one in fits])
     crossed = np.log([without_folds(one, y, shares, by_sigmoid()) for one in fits])
-    told = np.zeros((60, 2))
+    told = np.zeros((120, 2))
     for own in shares.T:
         weights = stacking_weights(logs, numbers, 1.0 - own, search.base_)
         told += own[:, None] * np.exp(pooled(crossed, weights, search.base_))
@@ -169,9 +169,9 @@ def test_a_tiny_class_is_told_by_links_that_have_seen_it(members):
 
 
 def test_a_calibrator_that_fails_without_a_fold_is_told_as_it_is_with_a_warning():
-    X, y = noisy(n=60)
+    X, y = noisy(n=120)
     # It needs more neighbours than two thirds of the rows.
-    search = BayesSVCSearch(BayesSVC(link=KNeighborsClassifier(50)), {"C": [1.0]})
+    search = BayesSVCSearch(BayesSVC(link=KNeighborsClassifier(100)), {"C": [1.0]})
     with pytest.warns(UserWarning, match="by the link fitted to all rows.* n_neighbors"):
         search.fit(X, y)
     np.testing.assert_array_equal(search.left_out_proba_, search.best_estimator_.left_out_proba_)
@@ -238,3 +238,21 @@ def test_the_log_loss_told_has_the_bound_of_the_criterion():
     search = BayesSVCSearch(BayesSVC(link="clipped"), {"C": [10.0]}).fit(X, y)
     own = search.left_out_proba_[np.arange(30), y]
     assert search.left_out_log_loss_ == pytest.approx(-np.log(np.maximum(own, np.finfo(float).eps)).mean())
+
+
+@pytest.mark.parametrize(("n", "few"), [(99, True), (100, False)])
+def test_of_few_rows_a_fit_tells_what_links_without_the_fold_say(n, few):
+    X, y = noisy(n=n)
+    model = BayesSVC(link="sigmoid").fit(X, y)
+    told = np.exp(model._probabilities.logs(model.left_out_decision_values_, None))
+    if few:
+        machine = model._machine(X, y, None)
+        leaving = strata(machine)
+        shares = leaving.row_means(leaving.part_shares(10, machine), np.zeros((n, 10)))
+        told = without_folds(model, y, shares, by_sigmoid())
+    np.testing.assert_allclose(model.left_out_proba_, told, atol=1e-9)
+    assert model.left_out_.error == np.mean(model.classes_[model.left_out_proba_.argmax(axis=1)] != y)
+    # Weights count rows.
+    repeated = BayesSVC(link="sigmoid").fit(np.append(X[1:], X[1:2], axis=0), np.append(y[1:], y[1]))
+    weighted = BayesSVC(link="sigmoid").fit(X[1:], y[1:], sample_weight=np.append(2.0, np.ones(n - 2)))
+    np.testing.assert_allclose(weighted.left_out_proba_, repeated.left_out_proba_[:-1], atol=1e-9)

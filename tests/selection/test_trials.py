@@ -15,7 +15,7 @@ from bayes_svm import BayesSVC, BayesSVCSearch
 
 
 def test_a_pipeline_is_searched_as_one():
-    X, y = noisy()
+    X, y = noisy(n=120)
     X = 100.0 * X
     pipeline = make_pipeline(StandardScaler(), BayesSVC())
     grid = {"bayessvc__C": [0.1, 1.0], "standardscaler__with_mean": [True, False]}

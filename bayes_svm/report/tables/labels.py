@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,18 +11,16 @@ from bayes_svm.report.errors import InputError
 from .findings import Finding
 from .names import listed, said, short
 from .numerals import LIMIT, possible_decimals
-from .values import MARKERS, STAND_INS, as_texts, blanks_in, merged_spellings, plain
+from .spellings import WHOLE, as_whole, kept_apart, letters_in, merged_spellings, plain
+from .values import MARKERS, STAND_INS, as_texts, blanks_in
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MAX_CLASSES", "as_whole", "labels_of", "positive_of"]
+__all__ = ["MAX_CLASSES", "labels_of", "positive_of"]
 
 # Largest number of classes. One SVM is trained per class, and nobody reads a page with more of them.
 MAX_CLASSES = 50
-# A whole number, perhaps written as a float, with a point or a comma ("1,000" may be a thousand); "007" is a
-# code.
-WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d{0,17}))(?:\.0*|,00?|,0000+)?")
 
 
 def labels_of(
@@ -65,9 +62,9 @@ def labels_of(
     _check_missing(texts, column)
     merged: list[Finding] = []
     if not kept:
-        letters = _letters(texts)
+        letters = letters_in(texts)
         texts, merged = merged_spellings(texts, target, apart=letters)
-        findings += merged + _apart(texts, letters, target)
+        findings += merged + kept_apart(texts, letters, target)
     known = [text for text in texts if text is not None]
     labels = _as_numbers(known, target, kept)
     _check_classes(labels, target, merged)
@@ -108,35 +105,6 @@ def positive_of(text: str | None, labels: np.ndarray, target: str) -> Any:
     raise InputError(
         f"--positive {short(text)} is no class of {short(target)}; its classes are {listed(classes, 10)}"
     )
-
-
-def as_whole(text: str) -> str:
-    """A whole number as it is written as a label: "1" for "1.0"; any other text as it is."""
-    found = WHOLE.fullmatch(text.strip())
-    return str(int(found[1])) if found else text
-
-
-def _letters(texts: list[str | None]) -> set[str]:
-    """Texts in lower case whose spellings may be alleles or genotypes: "A" and "a", or "AA", "Aa" and "aa".
-
-    That is so of a letter if there is no other label, and of the same letter twice if all labels are such or
-    if it is written with one of them large.
-    """
-    known = {text for text in texts if text is not None}
-    folded = {text.casefold() for text in known}
-    twice = {text for text in folded if len(text) == 2 and text.isalpha() and text[0] == text[1]}
-    if len(folded) == 1 and len(min(folded)) == 1 and min(folded).isalpha():
-        return folded
-    mixed = {text.casefold() for text in known if text[:1].isupper() and text[1:].islower()}
-    return twice if twice == folded else twice & mixed
-
-
-def _apart(texts: list[str | None], letters: set[str], target: str) -> list[Finding]:
-    """A finding for each of the letters that is written in several ways."""
-    ways: dict[str, list[str]] = {}
-    for text in sorted({text for text in texts if text is not None and text.casefold() in letters}):
-        ways.setdefault(text.casefold(), []).append(text)
-    return [Finding(target, "case", 0, one, tuple(others)) for one, *others in ways.values() if others]
 
 
 def _check_missing(texts: list[str | None], column: pd.Series) -> None:

@@ -10,7 +10,10 @@ from collections.abc import Iterable, Sequence
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.text import shortened
 
-__all__ = ["counted", "listed", "resolved", "said", "short", "unknown_column"]
+__all__ = ["UNNAMED", "counted", "listed", "resolved", "said", "short", "unknown_column"]
+
+# A column without a name is called this, and its number.
+UNNAMED = "Unnamed: "
 
 
 def short(name: object, limit: int = 60) -> str:
@@ -86,4 +89,6 @@ def unknown_column(wanted: str, columns: Sequence[str], option: str, name: str) 
     else:
         others = [column for column in columns if column not in close]
         advice = f"choose {option} from its columns: {listed(close + others)}"
+        if any(column.startswith(UNNAMED) for column in columns):
+            advice += "; if these are not its names, remove the lines above the header"
     return InputError(f"{name!r} has no column {short(wanted)}; {advice}")

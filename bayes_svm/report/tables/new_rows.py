@@ -24,10 +24,10 @@ from .options import Options
 from .parsing import parsed
 from .reading import HUGE, decimal_of, verbatim
 from .source import read_source
+from .spellings import as_whole, by_spelling
 from .values import (
     AMONG_NUMBERS,
     MARKERS,
-    SHORT,
     Values,
     as_texts,
     blanks_in,
@@ -373,7 +373,7 @@ def _texts(column: pd.Series, seen: Seen, missing: set[str]) -> tuple[Values, di
     texts = as_texts(column)
     values = np.full(len(column), np.nan, dtype=object)
     strange: dict[int, str] = {}
-    by_case = {one.casefold(): one for one in seen.values if len(one) > SHORT}
+    known = by_spelling(seen.values)
     marks: dict[str, None] = {}
     respelled: Counter[tuple[str, str]] = Counter()
     for row, text in enumerate(texts):
@@ -383,9 +383,9 @@ def _texts(column: pd.Series, seen: Seen, missing: set[str]) -> tuple[Values, di
             marks[text] = None
         elif text in seen.values:
             values[row] = text
-        elif text.casefold() in by_case:
-            values[row] = by_case[text.casefold()]
-            respelled[by_case[text.casefold()], text] += 1
+        elif (one := known.get(as_whole(text).casefold())) is not None:
+            values[row] = one
+            respelled[one, text] += 1
         elif text.lower() in MARKERS:
             marks[text] = None
         else:

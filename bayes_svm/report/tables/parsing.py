@@ -18,7 +18,7 @@ from bayes_svm.report.optional import needs
 from bayes_svm.report.text import one_line
 
 from .layout import Layout, layout_of
-from .names import listed
+from .names import UNNAMED, listed
 from .numerals import PADDED, PLAIN
 from .options import Options
 from .source import CELL, Source, memory_limit
@@ -162,14 +162,14 @@ def _unique(written: list[str], name: str) -> list[str]:
     twice = [cell for cell, count in Counter(header).items() if count > 1 and cell]
     if twice:
         raise InputError(f"{name!r} has more than one column named {listed(twice)}; give each its own name")
-    return [cell or f"Unnamed: {k}" for k, cell in enumerate(header)]
+    return [cell or f"{UNNAMED}{k}" for k, cell in enumerate(header)]
 
 
 def _advice(reason: str) -> str:
     reason = one_line(reason.replace("Error tokenizing data. C error:", ""))
     if "EOF inside string" in reason:
         return f"a quotation mark is not closed ({reason}); close it"
-    return f"{reason}; check its separators and quotation marks"
+    return f"{reason}; check its separators and quotation marks, and remove lines above the header"
 
 
 def _parquet(source: Source) -> pd.DataFrame:
@@ -219,7 +219,7 @@ def _excel(source: Source) -> pd.DataFrame:
         # Both engines raise errors of many kinds for a damaged file.
         raise InputError(f"{source.name!r} is not a readable workbook: {one_line(err)}") from None
     if frame.empty:
-        return frame
+        raise InputError(f"the first sheet of {source.name!r} is empty; put the sheet with the table first")
     header = frame.iloc[0]
     names = ["" if missing else str(cell) for cell, missing in zip(header, header.isna(), strict=True)]
     return frame.iloc[1:].reset_index(drop=True).set_axis(_unique(names, source.name), axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from .numerals import only_in_thousands, possible_decimals
 from .options import Options
 from .parsing import Parsed, parsed
 from .source import Source, read_source
+from .spellings import as_whole, merged_spellings, plain
 from .table import Column, Table
 from .values import MARKERS, Values, read_values
 from .weights import of_mean_one, weights_in
@@ -36,6 +38,7 @@ AS_IT_IS = Options()
 HUGE = 1e150
 # Number of different texts of a column that are looked at for decimal marks.
 N_LOOKED_AT = 1000
+LEADING_ZEROS = re.compile(r"^0+(?=\d)")
 
 
 def breast_cancer_table() -> Table:
@@ -101,19 +104,22 @@ def read_table(path: str | Path, target: str, options: Options = AS_IT_IS) -> Ta
     if weights is not None and not weights.all():
         notes.append(f"Rows of weight 0 left out: {int((weights == 0).sum())}.")
         frame, labels, weights = frame[weights > 0], labels[weights > 0], weights[weights > 0]
-        labels_of(frame[target], kept=target in roles.kept, missing=options.missing)
+        try:
+            labels_of(frame[target], kept=target in roles.kept, missing=options.missing)
+        except InputError as err:
+            raise InputError(f"without the rows of weight 0, {err}") from None
     if weights is not None and options.counts is None:
         weights = of_mean_one(weights)
     read, found = _features(frame, labels, roles, decimal, options)
     columns = _columns(frame, read, found, roles, options)
     features = {one.name: read[one.name].values for one in columns if one.kind != "left out"}
+    groups, merged = _groups(frame, options)
     numbers = frame.index.to_numpy() + 1
     # What may be wrong with the columns comes before how the file was read.
-    every = [*findings, *(one for name in frame.columns for one in found.get(name, []))]
+    every = [*findings, *merged, *(one for name in frame.columns for one in found.get(name, []))]
     notes = [*notes_of(sorted(every, key=weight_of)), *notes]
     notes += _check(features, found, target, options.impute)
     learned = _frame(features)
-    groups = _groups(frame, options)
     if groups is not None and options.counts is None and len(np.unique(groups)) == len(groups):
         notes.append(
             f"Every row has a group of its own in {short(str(options.groups))}, so that single rows leave: "
@@ -351,9 +357,14 @@ def _n_missing(values: np.ndarray) -> int:
     return int((values != values).sum())
 
 
-def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:
+def _groups(frame: pd.DataFrame, options: Options) -> tuple[np.ndarray | None, list[Finding]]:
+    """The group of each row, and the spellings that were read as one group.
+
+    Parts of one group that leave apart would make the result too good, and a group too many only makes it
+    careful.
+    """
     if options.groups is None:
-        return None
+        return None, []
     groups = verbatim(frame[options.groups])
     marks = set() if options.groups in options.keep else MARKERS | set(options.missing)
     absent = [text for text in groups.tolist() if text == "" or text in marks or text.lower() in marks]
@@ -362,7 +373,15 @@ def _groups(frame: pd.DataFrame, options: Options) -> np.ndarray | None:
         how = f" (written as {listed(written)}; --keep takes these as groups)" if written else ""
         rows = f"{len(absent)} of {len(groups)} rows{how}"
         raise InputError(f"the group {short(options.groups)} is missing in {rows}; fill it in")
-    return groups
+    if options.groups in options.keep:
+        return groups, []
+    texts, merged = merged_spellings([plain(text) for text in groups], options.groups, key=_same_group)
+    return np.array(texts, dtype=str), merged
+
+
+def _same_group(text: str) -> str:
+    """What spellings of one group have in common: "P1" and "p1"; "1", "1.0" and "001"."""
+    return as_whole(LEADING_ZEROS.sub("", text)).casefold()
 
 
 def verbatim(column: pd.Series) -> np.ndarray:

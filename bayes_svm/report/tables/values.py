@@ -14,6 +14,7 @@ from .dates import AS_NUMBERS, date_formats, days, days_of_numbers, days_of_time
 from .findings import Finding
 from .names import listed, said, short
 from .numerals import PADDED, Numerals, has_deviation, is_odd, numerals_of, possible_decimals
+from .spellings import kept_apart, letters_in, merged_spellings, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,15 +22,12 @@ if TYPE_CHECKING:
 __all__ = [
     "AMONG_NUMBERS",
     "MARKERS",
-    "SHORT",
     "STAND_INS",
     "Values",
     "as_texts",
     "blanks_in",
     "markers_in",
-    "merged_spellings",
     "numerals_in",
-    "plain",
     "read_values",
     "unsigned",
 ]
@@ -45,8 +43,6 @@ STAND_INS = (-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0)
 N_NUMBERS, SHARE = 20, 0.8
 # Among numbers in the form of accounts so many are positive; without plain ones they are codes.
 PLAIN_SHARE = 0.2
-# Spellings of a text that differ by case are one if the text is longer than this.
-SHORT = 2
 
 
 @dataclass(frozen=True)
@@ -131,11 +127,6 @@ def as_texts(column: pd.Series) -> list[str | None]:
     return [text or None for text in texts]
 
 
-def plain(text: str) -> str:
-    """A text with single blanks, and none around it."""
-    return " ".join(text.split())
-
-
 def _counts(texts: list[str | None], some: Any) -> int:
     chosen = set(some)
     return sum(text in chosen for text in texts)
@@ -217,54 +208,13 @@ def _of_texts(texts: list[str | None], absent: set[str], name: str, kept: bool) 
         suspect = AMONG_NUMBERS | {f"{number:g}" for number in STAND_INS}
         others = sorted({text for text in texts if text is not None and text.lower() in suspect})
         findings += [Finding(name, "none", _counts(texts, [text]), text) for text in others]
-        texts, merged = merged_spellings(texts, name, shortest=SHORT)
-        findings += merged
+        letters = letters_in(texts)
+        texts, merged = merged_spellings(texts, name, apart=letters)
+        findings += merged + kept_apart(texts, letters, name)
     values = np.full(len(texts), np.nan, dtype=object)
     known = np.array([text is not None for text in texts])
     values[known] = [text for text in texts if text is not None]
     return Values(values, "text", findings)
-
-
-def merged_spellings(
-    texts: list[str | None], name: str, *, shortest: int = 0, apart: Collection[str] = ()
-) -> tuple[list[str | None], list[Finding]]:
-    """Read texts that differ by case as the most frequent of their spellings.
-
-    Parameters
-    ----------
-    texts : list of str or None
-        The texts.
-    name : str
-        Name of the column.
-    shortest : int
-        Texts of at most so many characters are left alone: "AA", "Aa" and "aa" may be genotypes.
-    apart : collection of str
-        Texts in lower case of which all spellings are left alone.
-
-    Returns
-    -------
-    texts : list of str or None
-        The texts with one spelling each.
-    findings : list of Finding
-        The spellings that were merged.
-    """
-    counts: dict[str, int] = {}
-    for text in texts:
-        if text is not None:
-            counts[text] = counts.get(text, 0) + 1
-    alike: dict[str, list[str]] = {}
-    for text in sorted(counts):
-        if len(text) > shortest and text.casefold() not in apart:
-            alike.setdefault(text.casefold(), []).append(text)
-    spelling: dict[str, str] = {}
-    findings = []
-    for spellings in alike.values():
-        if len(spellings) > 1:
-            best = max(spellings, key=lambda one: counts[one])
-            spelling.update(dict.fromkeys(spellings, best))
-            others = tuple(one for one in spellings if one != best)
-            findings.append(Finding(name, "spelling", sum(counts[one] for one in others), best, others))
-    return [None if text is None else spelling.get(text, text) for text in texts], findings
 
 
 def _stand_ins_and_dates(values: np.ndarray, name: str, kept: bool) -> Values:

@@ -63,7 +63,8 @@ def test_a_threshold_out_of_reach_leaves_the_report_that_says_so(refused, here):
     lines = [f"{random.normal():.3f},{'ab'[k % 2]}" for k in range(40)]
     (here / "noise.csv").write_text("\n".join(["x,y", *lines]) + "\n", encoding="utf-8")
     line = refused("fit", "noise.csv", "--target", "y", "--save", "m.skops", "--quick", "--precision", "0.99")
-    assert "no model is saved, as there is no threshold for precision of at least 99 %" in line
+    assert "no model is saved. No threshold shows precision >= 0.99: the most that one shows is " in line
+    assert "; ask for less, or for no threshold" in line
     assert line.rstrip().endswith("(the report is written: 'bayes-svm-report.html')")
     assert (here / "bayes-svm-report.html").exists()
     assert not (here / "m.skops").exists()

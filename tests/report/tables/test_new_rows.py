@@ -294,3 +294,15 @@ def test_a_cell_with_a_per_cent_sign_concerns_its_row(write):
     assert found.remarks == [[], ["'0.5 %' in column size is no number"], []]
     with pytest.raises(InputError, match="has per cent signs, which it had not in the training table"):
         read_new_rows(write(HEADER + "red,0.5 %,01.06.2020\n"), columns, ("number", "y"), Options())
+
+
+def test_values_are_found_by_their_spelling(write):
+    codes = (Seen("stage", "text", values=("1", "2", "3a", "No")), Seen("gene", "text", values=("AA", "aa")))
+    text = "stage,gene\n1.0,AA\n2,Aa\n,aa\n3A,AA\nno,AA\n4.0,AA\n"
+    found = read_new_rows(write(text), codes, ("number", "y"), Options())
+    assert found.frame["stage"].tolist()[:2] == ["1", "2"]
+    assert found.frame["stage"].tolist()[3:] == ["3a", "No", "4.0"]
+    assert found.remarks == [
+        [], ["unknown value 'Aa' in column gene"], [], [], [], ["unknown value '4.0' in column stage"],
+    ]  # fmt: skip
+    assert "'stage' (1): '1' and '1.0' read as one value." in found.notes

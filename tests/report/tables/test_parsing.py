@@ -116,6 +116,20 @@ def as_workbook(tmp_path, rows, name="rows.xlsx"):
     return tmp_path / name
 
 
+def test_a_workbook_whose_first_sheet_is_empty(tmp_path):
+    with pytest.raises(InputError, match=r"the first sheet of 'rows.xlsx' is empty; put the sheet with"):
+        read_table(as_workbook(tmp_path, []), "y")
+
+
+def test_lines_above_the_header(tmp_path, write):
+    rows = [["Patients of 2020"], [], ["x", "y"], [1, "a"], [2, "b"], [3, "a"], [4, "b"]]
+    advice = "; if these are not its names, remove the lines above the header"
+    with pytest.raises(InputError, match=rf"has no column 'y'.*{advice}"):
+        read_table(as_workbook(tmp_path, rows), "y")
+    with pytest.raises(InputError, match=r"saw 2; check .*, and remove lines above the header"):
+        read_table(write("Patients of 2020\n\nx,y\n1,a\n2,b\n"), "y")
+
+
 def as_parquet(tmp_path, frame):
     pytest.importorskip("pyarrow", reason="pyarrow cannot be imported", exc_type=ImportError)
     frame.to_parquet(tmp_path / "rows.parquet")

@@ -134,6 +134,23 @@ def test_rows_that_weigh_differently_leave_whole_and_cases_do_not(write, options
         np.testing.assert_allclose(table.weights, np.arange(300, 316) / np.arange(300, 316).mean())
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [("P{}", "p{}"), ("P {}", "P  {}"), ("{}", "{}.0"), ("{}", "00{}"), ("{}", " {} ")]
+)
+def test_a_group_may_be_written_in_several_ways(write, first, second):
+    rows = [
+        f"{form.format(k)},{k * 0.37 % 1:.3f},{'ab'[k % 2]}\n" for form in (first, second) for k in range(12)
+    ]
+    text = "patient,x,y\n" + "".join(rows)
+    table = read_table(write(text), "y", Options(groups="patient"))
+    assert table.groups[:12].tolist() == table.groups[12:].tolist()
+    assert len(set(table.groups)) == 12
+    told = [one for one in table.notes if one.startswith("'patient'") and "read as one value" in one]
+    assert len(told) == (12 if first.strip() != second.strip() and "  " not in second else 0)
+    kept = read_table(write(text), "y", Options(groups="patient", keep=("patient",)))
+    assert len(set(kept.groups)) == (12 if second == " {} " else 24)
+
+
 def test_groups_of_one_row_each_are_told(write):
     text = "pat,visit,b,y\n" + "".join(f"{k // 2},{k},{k * k % 7},{'pq'[k // 2 % 2]}\n" for k in range(12))
     told = "Every row has a group of its own in 'visit'"
@@ -179,6 +196,8 @@ def test_weights_that_are_all_the_same_are_none(write):
     tiny = read_table(write(text.format(*[1e-300, 1e300] * 10)), "y", Options(weights="w"))
     assert len(tiny.labels) == 10
     assert "Rows of weight 0 left out: 10." in tiny.notes
+    with pytest.raises(InputError, match="without the rows of weight 0, the target 'y' has one class only"):
+        read_table(write("x,w,y\n" + "1,0,a\n2,1,b\n" * 5), "y", Options(weights="w"))
     with pytest.raises(InputError, match="the counts in 'w' are 2e\\+301 cases; correct them"):
         read_table(write(text.format(*[1e300] * 20)), "y", Options(counts="w"))
 

@@ -5,7 +5,7 @@ import pytest
 
 from bayes_svm.report.errors import InputError
 from bayes_svm.report.tables.findings import done_of, notes_of
-from bayes_svm.report.tables.values import merged_spellings, read_values
+from bayes_svm.report.tables.values import read_values
 
 pd = pytest.importorskip("pandas")
 
@@ -95,11 +95,13 @@ def test_truth_values_are_texts():
 
 
 def test_spellings():
-    texts, findings = merged_spellings(["Red", "red", None, "red", "blue"], "colour")
-    assert texts == ["red", "red", None, "red", "blue"]
-    assert done_of(findings) == "'red' and 'Red' read as one value (1)"
-    # Genotypes and other codes are left alone.
-    assert read(["AA", "Aa", "aa"]).values.tolist() == ["AA", "Aa", "aa"]
+    found = read(["Red", "red", "No", "no", "no", "M", "m", "m", "red"])
+    assert found.values.tolist() == ["red", "red", "no", "no", "no", "m", "m", "m", "red"]
+    assert [one.shown for one in found.findings] == ["'m' and 'M'", "'no' and 'No'", "'red' and 'Red'"]
+    # Genotypes are left alone, and that is said.
+    found = read(["AA", "Aa", "aa"])
+    assert found.values.tolist() == ["AA", "Aa", "aa"]
+    assert done_of(found.findings).startswith("'AA' and 'Aa' and 'aa' kept apart, although they differ")
 
 
 @pytest.mark.parametrize(
