@@ -96,7 +96,9 @@ class Compactable:
 def compacted(model: Any) -> Any:
     """A copy of a fitted model with what its predictions need, and no more."""
     small = copy(model)
-    given = model.get_params(deep=False)
+    # A subclass may set some of the parameters itself.
+    own = {name: getattr(model, name) for name in model._parameter_constraints}
+    given = model.get_params(deep=False) | own
     kept = KEPT if model._weights is not None else (*KEPT, *SUPPORT)
     small.__dict__ = given | {name: vars(model)[name] for name in kept if name in vars(model)}
     # The joint link's errors and the log-odds that it was fitted to are not needed to predict.

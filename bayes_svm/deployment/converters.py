@@ -147,7 +147,8 @@ def _convert_reject_option(scope: Any, operator: Any, container: Any) -> None:
 def _input(operator: Any) -> Any:
     """The input, unless it is known to have another number of columns: one column would fit any number."""
     given, model = operator.inputs[0], operator.raw_operator
-    columns, fitted = given.type.shape[1], getattr(model, "n_features_in_", None)
+    shape, fitted = given.type.shape or [], getattr(model, "n_features_in_", None)
+    columns = shape[1] if len(shape) > 1 else None
     if isinstance(columns, int) and fitted is not None and columns != fitted:
         raise ValueError(
             f"The sample, or the initial type, has {columns} columns, and {type(model).__name__} was fitted "

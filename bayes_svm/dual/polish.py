@@ -34,8 +34,9 @@ __all__ = [
 
 # Most tableaux of a polish, and most of them on which exchanges may go on for ever: one may be bad luck.
 MAX_ROUNDS, MAX_CIRCLES = 100, 2
-# A tableau covers at most so many points at a bound, besides those that are violated.
-MOST_EXPECTED = 2000
+# A tableau covers at most about so many points at a bound, at first; and so many times as many where it does
+# not lead on.
+MOST_EXPECTED, WIDER = 2000, 4
 # Exchanges go on as long as each time at most this share of the ones before is needed.
 FEWER = 0.75
 # A violation of at most this multiple of the largest residual, or coefficient, is rounding.
@@ -146,6 +147,7 @@ def polish(
     """
     gram, lower, upper = problem.gram, problem.lower, problem.upper
     pivots, circles, best, free = 0, 0, np.inf, np.empty(0, dtype=np.intp)
+    most = MOST_EXPECTED
     beta = snapped(beta, lower, upper)
     try:
         for _ in range(rounds):
@@ -158,7 +160,7 @@ def polish(
                 free = _first_to_move(beta, gradient, lower, upper)
                 if len(free) == 0:
                     return Polished(beta, free, pivots, None)
-            stretch = _round(problem, targets, beta, gradient, free, violation)
+            stretch, covered = _round(problem, targets, beta, gradient, free, violation, most)
             beta, free, pivots = stretch.beta, stretch.free, pivots + stretch.events
             circles += stretch.outcome == TOO_MANY_EVENTS
             if stretch.outcome == NO_WAY_ON or circles == MAX_CIRCLES:
@@ -166,8 +168,10 @@ def polish(
             if stretch.outcome == DONE:
                 beta, residual = _resolved(problem, targets, beta, free) if len(free) else (beta, gradient)
                 worst = float(optimality_violation(beta, residual, lower, upper).max())
-                if _is_rounding(worst, residual) or worst >= best / 2:
+                if _is_rounding(worst, residual) or (worst >= best / 2 and covered):
                     return Polished(beta, free, pivots, None)
+                if worst >= best / 2:  # what is violated may be outside of the tableau
+                    most = max(1, most) * WIDER
                 best = worst
                 violation = max(violation, worst)
     except np.linalg.LinAlgError as error:
@@ -250,12 +254,22 @@ def _first_to_move(beta: Array, gradient: Array, lower: Array, upper: Array) -> 
 
 
 def _round(
-    problem: DualProblem, targets: Array, beta: Array, gradient: Array, free: Indices, violation: float
-) -> Stretch:
-    """Follow the optimum from the targets that ``beta`` is optimal for to the wanted ones."""
+    problem: DualProblem,
+    targets: Array,
+    beta: Array,
+    gradient: Array,
+    free: Indices,
+    violation: float,
+    most: int,
+) -> tuple[Stretch, bool]:
+    """Follow the optimum from the targets that ``beta`` is optimal for to the wanted ones.
+
+    The tableau covers about ``most`` points at a bound, at most. Also returns whether it covers all that may
+    have an event.
+    """
     residual = gradient - gradient[free].mean()
     drift, violated = _drift(problem, beta, residual, free)
-    others = _expected(problem, residual, violated, free, violation)
+    others, covered = _expected(problem, residual, violated, free, violation, most)
     tableau = Tableau.sweep(problem.gram, problem.free_system(free), others)
     rows, n_free = tableau.rows, tableau.n_free
     drift = drift[rows]
@@ -264,7 +278,7 @@ def _round(
     lacking = _lacking(beta)
     direction = drift[:n_free] @ tableau.W[:n_free] + lacking * tableau.W[-1]
     direction[n_free:-1] -= drift[n_free:]
-    return follow_on(problem, tableau, motion_of(direction, drift, lacking), beta, start, 1.0)
+    return follow_on(problem, tableau, motion_of(direction, drift, lacking), beta, start, 1.0), covered
 
 
 def _drift(problem: DualProblem, beta: Array, residual: Array, free: Indices) -> tuple[Array, Mask]:
@@ -279,20 +293,20 @@ def _drift(problem: DualProblem, beta: Array, residual: Array, free: Indices) ->
 
 
 def _expected(
-    problem: DualProblem, residual: Array, violated: Mask, free: Indices, violation: float
-) -> Indices:
-    """Points outside ``free`` that may have an event: those that are violated or near the margin.
+    problem: DualProblem, residual: Array, violated: Mask, free: Indices, violation: float, most: int
+) -> tuple[Indices, bool]:
+    """Points outside ``free`` that may have an event, those that are violated or near the margin; if all.
 
-    Of a weak machine most points are near. The nearest are tried; another that is violated in the end is
-    among them in the next round.
+    Of a weak machine most points are near. So many of the nearest are tried, the violated ones first; another
+    that is violated in the end is among them in the next round.
     """
     distance = np.where(violated, 0.0, np.abs(residual))
     distance[free] = np.inf
     distance[problem.upper <= problem.lower] = np.inf
     near = (distance <= max(0.1, 20 * violation)).nonzero()[0]
-    if len(near) > MOST_EXPECTED:
-        near = near[distance[near] <= np.partition(distance[near], MOST_EXPECTED)[MOST_EXPECTED]]
-    return near
+    if len(near) <= most:
+        return near, True
+    return near[distance[near] <= np.partition(distance[near], most)[most]], False
 
 
 def _lacking(beta: Array) -> float:

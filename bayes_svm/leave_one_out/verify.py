@@ -380,10 +380,11 @@ def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> Non
     bounds = np.tile(problem.bound, (len(paths), 1))
     bounds[left.case, left.points] = left.rest
     whole, loose, kkt, gap = optimal_ends(origin, beta, values, problem.label, bounds)
-    hopeless = ~whole & (np.maximum(kkt, origin.rounding) > origin.permitted) & (not origin.exact)
-    good = (whole | hopeless).nonzero()[0]
     # An end that is far from optimal is no start: its coefficients may not even sum to 0. It stays open.
-    for k in (~whole & ~hopeless & (kkt <= NEAR * origin.scale)).nonzero()[0]:
+    near = kkt <= NEAR * origin.scale
+    hopeless = near & ~whole & (np.maximum(kkt, origin.rounding) > origin.permitted) & (not origin.exact)
+    good = (whole | hopeless).nonzero()[0]
+    for k in (near & ~whole & ~hopeless).nonzero()[0]:
         remaining = replace(problem, bound=bounds[k])
         case, events = batch.removals.take(paths[k : k + 1]), int(ends.events[paths[k]])
         found = end_solved(origin, remaining, case, beta[k], "re-trained", events=events)

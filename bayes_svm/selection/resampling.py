@@ -164,7 +164,9 @@ def left_out(task: Task) -> Found:
         found = leave_one_out(clone(task.estimator), task.X, task.y, n_jobs=task.n_jobs)
     elif isinstance(task.estimator, BayesSVC):
         # It predicts by its probabilities, not by the sign of the decision value.
-        model = clone(task.estimator).set_params(leave_out="rows", leave_out_size=None, n_jobs=task.n_jobs)
+        model = clone(task.estimator)
+        # A subclass may not have them as parameters.
+        model.leave_out, model.leave_out_size, model.n_jobs = "rows", None, task.n_jobs
         found = model.fit(task.X, task.y).left_out_
     elif task.scorer is not None:
         raise ValueError("A single row has no score: with scoring, leave_one_out needs an SVC or a BayesSVC.")

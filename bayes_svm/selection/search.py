@@ -73,7 +73,8 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
           the mean of that and of the log loss with five strata, if there are more than five. The
           parameters of the link have been fitted to these rows, so it flatters a flexible link such as
           an isotonic regression.
-        * "left_out_error": share of the rows that ``predict`` gets wrong when they are left out.
+        * "left_out_error": share of the rows that ``predict`` gets wrong when they are left out, by the link
+          fitted to all rows.
         * "evidence": :func:`bayes_svm.log_evidence`, whose gradient a search of ``param_space`` follows.
         * "span": the error by :func:`bayes_svm.span_estimate`.
         * "xi_alpha": the error by :func:`bayes_svm.xi_alpha`.

@@ -234,6 +234,16 @@ def test_a_step_that_skl2onnx_gets_wrong_is_refused(step):
         run(model, X)
 
 
+@pytest.mark.parametrize("shape", [None, [], [None, None], [None, 3]])
+def test_an_input_of_unknown_shape_is_converted(shape):
+    X, y = noisy()
+    model, kind = BayesSVC().fit(X, y), skl2onnx.common.data_types.FloatTensorType(shape)
+    made = skl2onnx.convert_sklearn(model, initial_types=[("X", kind)], options={"zipmap": False})
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    at = X.astype(np.float32)
+    np.testing.assert_allclose(session.run(None, {"X": at})[1], model.predict_proba(at), atol=1e-5)
+
+
 @pytest.mark.parametrize("make", [BayesSVC, lambda: RejectOptionClassifier(LogisticRegression(), cost=0.3)])
 def test_another_number_of_columns_is_refused(make):
     X, y = noisy()

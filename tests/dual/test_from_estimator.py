@@ -49,6 +49,7 @@ def test_a_subclass_with_fewer_parameters_is_a_machine():
     model, own = Narrow(C=2.0).fit(X, y), BayesSVC(C=2.0, gamma=0.5).fit(X, y)
     np.testing.assert_array_equal(model.predict_interval(X), own.predict_interval(X))
     assert str(model.explain(X[:1])) == str(own.explain(X[:1]))
+    np.testing.assert_array_equal(model.compact().predict_proba(X), own.predict_proba(X))
     for one, other in ((Narrow(C=2.0), own), (NarrowSVC(C=2.0), SVC(C=2.0, gamma=0.5))):
         values = leave_one_out(one, X, y).decision_values
         np.testing.assert_array_equal(values, leave_one_out(other, X, y).decision_values)

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
 
 from _data import awkward, noisy
 from bayes_svm._core.records import TOO_MANY_EVENTS
 from bayes_svm.dual import polish as polish_module
+from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.polish import (
     MAX_CIRCLES,
     coefficients_of_partition,
@@ -14,6 +16,7 @@ from bayes_svm.dual.polish import (
     polish,
 )
 from bayes_svm.dual.problem import DualProblem
+from bayes_svm.dual.solving import solve
 from bayes_svm.dual.tableau_path import Stretch
 from bayes_svm.dual.working_set import lower_violation
 from bayes_svm.kernels.gram import WholeMatrix
@@ -132,14 +135,19 @@ def test_exchanges_that_leave_no_free_point_are_none():
     np.testing.assert_allclose(polished.beta.sum(), 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("most", [0, 3])
-def test_a_tableau_of_a_few_points_at_a_time_leads_to_the_same_optimum(monkeypatch, most):
-    X, _ = noisy(n=200, seed=3)
-    problem = problem_of(X, np.where(np.arange(200) < 20, 1, -1), 0.5)
-    targets, beta = margin_targets(problem.label, 1e-7), roughly_solved(problem, 1e-3)
-    whole = polish(problem, targets, beta, 1e-3)
-    monkeypatch.setattr(polish_module, "MOST_EXPECTED", most)
-    few = polish(problem, targets, beta, 1e-3)
-    assert (whole.reason, few.reason) == (None, None)
-    np.testing.assert_array_equal(np.sort(few.free), np.sort(whole.free))
-    assert violation_of(problem, targets, few) < 1e-10
+@pytest.mark.parametrize("seed", range(12))
+def test_a_tableau_of_a_few_points_at_a_time_leads_to_the_same_optimum(monkeypatch, seed):
+    """Of a weak machine, most of whose points are near the margin, a tableau covers some of them."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(200, 500))
+    X = random.normal(size=(n, int(random.integers(1, 4))))
+    y = np.where(np.arange(n) < max(6, n // 10), 1, -1)
+    C, gamma = 10 ** random.uniform(-2, 1), 10 ** random.uniform(-2, 0.5)
+    problem = machine_of(SVC(C=C, gamma=gamma), X, y)[0].problem(0)
+    whole = solve(problem)
+    for most in (0, 20):
+        monkeypatch.setattr(polish_module, "MOST_EXPECTED", most)
+        few = solve(problem)
+        assert few.exact or not whole.exact
+        if whole.exact:
+            np.testing.assert_allclose(few.values, whole.values, atol=1e-7)

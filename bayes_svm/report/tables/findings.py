@@ -66,6 +66,10 @@ TOPICS = {
         "{example} kept apart, although they differ by case only",
         "write them alike in the file if they are the same",
     ),
+    "groups alike": (
+        "groups that are written in several ways, such as {example}, read as one each",
+        "{keep} takes them apart",
+    ),
     "blanks": ("blanks around values removed, and runs of blanks and line ends within them read as one", ""),
     "stand-in": (
         "{example} kept as a class, although it often stands for a missing value",
@@ -86,8 +90,8 @@ TOPICS = {
 }  # fmt: skip
 # What to read first: what may make the whole result wrong.
 FIRST = (
-    "case", "copy", "missing by class", "splits classes", "near copy", "tells class", "sorted", "repeats",
-    "row numbers", "daily dates", "identifier",
+    "case", "groups alike", "copy", "missing by class", "splits classes", "near copy", "tells class", "sorted",
+    "repeats", "row numbers", "daily dates", "identifier",
 )  # fmt: skip
 # Topics whose notes differ by example.
 BY_EXAMPLE = ("case", "marker", "none", "spelling")

@@ -62,7 +62,7 @@ def labels_of(
     _check_missing(texts, column)
     merged: list[Finding] = []
     if not kept:
-        letters = letters_in(texts)
+        letters = letters_in(texts, labels=True)
         texts, merged = merged_spellings(texts, target, apart=letters)
         findings += merged + kept_apart(texts, letters, target)
     known = [text for text in texts if text is not None]

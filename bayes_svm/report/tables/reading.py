@@ -282,7 +282,8 @@ def _read_features(
         if leak is not None and not (kept and leak != "empty"):
             about = worth_knowing(values.values, name, y, left_out=True)
             read[name] = replace(values, kind="left out")
-            found[name] = [Finding(name, leak), *about]
+            spelt = [one for one in values.findings if one.topic == "spelling"]  # which may have made it so
+            found[name] = [Finding(name, leak), *about, *spelt]
         else:
             left_out = values.kind == "left out" or kept
             read[name] = values
@@ -358,10 +359,9 @@ def _n_missing(values: np.ndarray) -> int:
 
 
 def _groups(frame: pd.DataFrame, options: Options) -> tuple[np.ndarray | None, list[Finding]]:
-    """The group of each row, and the spellings that were read as one group.
+    """The group of each row, and a finding if spellings were read as one group.
 
-    Parts of one group that leave apart would make the result too good, and a group too many only makes it
-    careful.
+    Parts of one group that leave apart make the result too good; groups that are too large make it careful.
     """
     if options.groups is None:
         return None, []
@@ -376,7 +376,10 @@ def _groups(frame: pd.DataFrame, options: Options) -> tuple[np.ndarray | None, l
     if options.groups in options.keep:
         return groups, []
     texts, merged = merged_spellings([plain(text) for text in groups], options.groups, key=_same_group)
-    return np.array(texts, dtype=str), merged
+    told = [
+        replace(one, topic="groups alike", count=sum(each.count for each in merged)) for one in merged[:1]
+    ]
+    return np.array(texts, dtype=str), told
 
 
 def _same_group(text: str) -> str:

@@ -25,19 +25,22 @@ def as_whole(text: str) -> str:
     return str(int(found[1])) if found else text
 
 
-def letters_in(texts: Collection[str | None]) -> set[str]:
+def letters_in(texts: Collection[str | None], *, labels: bool = False) -> set[str]:
     """Texts in lower case whose spellings may be alleles or genotypes: "A" and "a", or "AA", "Aa" and "aa".
 
-    That is so of a letter if there is no other text, and of the same letter twice if all texts are such or
-    if it is written with one of them large.
+    That is so of the same letter twice, of two letters if the second alone is large, as in "aB", and of a
+    letter if it is in one of these, or if there is no other text. Of labels, which are few, the same letter
+    twice is one of these if all are such, or if it is written with one of them large.
     """
     known = {text for text in texts if text is not None}
     folded = {text.casefold() for text in known}
-    twice = {text for text in folded if len(text) == 2 and text.isalpha() and text[0] == text[1]}
     if len(folded) == 1 and len(min(folded)) == 1 and min(folded).isalpha():
         return folded
-    mixed = {text.casefold() for text in known if text[:1].isupper() and text[1:].islower()}
-    return twice if twice == folded else twice & mixed
+    pairs = {text for text in folded if len(text) == 2 and text.isalpha() and text[0] == text[1]}
+    if labels and pairs != folded:
+        pairs &= {one.casefold() for one in known if one[:1].isupper() and one[1:].islower()}
+    pairs |= {one.casefold() for one in known if len(one) == 2 and one[0].islower() and one[1].isupper()}
+    return pairs | {text for text in folded if len(text) == 1 and any(text in pair for pair in pairs)}
 
 
 def kept_apart(texts: list[str | None], letters: set[str], name: str) -> list[Finding]:

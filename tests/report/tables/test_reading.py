@@ -145,10 +145,19 @@ def test_a_group_may_be_written_in_several_ways(write, first, second):
     table = read_table(write(text), "y", Options(groups="patient"))
     assert table.groups[:12].tolist() == table.groups[12:].tolist()
     assert len(set(table.groups)) == 12
-    told = [one for one in table.notes if one.startswith("'patient'") and "read as one value" in one]
-    assert len(told) == (12 if first.strip() != second.strip() and "  " not in second else 0)
+    told = [one for one in table.notes if "groups that are written in several ways, such as '" in one]
+    assert len(told) == (first.strip() != second.strip() and "  " not in second)
     kept = read_table(write(text), "y", Options(groups="patient", keep=("patient",)))
     assert len(set(kept.groups)) == (12 if second == " {} " else 24)
+
+
+def test_spellings_that_leave_one_value_are_told(write):
+    text = "code,x,y\n" + "".join(
+        f"{('CT', 'Ct')[k % 2]},{k * 0.37 % 1:.3f},{'ab'[k % 2]}\n" for k in range(20)
+    )
+    notes = read_table(write(text), "y").notes
+    assert any("'CT' and 'Ct' read as one value" in one for one in notes)
+    assert any("'code': left out: the same value in every row" in one for one in notes)
 
 
 def test_groups_of_one_row_each_are_told(write):
