@@ -150,4 +150,5 @@ def test_a_tableau_of_a_few_points_at_a_time_leads_to_the_same_optimum(monkeypat
         few = solve(problem)
         assert few.exact or not whole.exact
         if whole.exact:
-            np.testing.assert_allclose(few.values, whole.values, atol=1e-7)
+            # Decision values are as sure as the square root of the gap.
+            np.testing.assert_allclose(few.values, whole.values, atol=1e-5)

@@ -90,8 +90,8 @@ TOPICS = {
 }  # fmt: skip
 # What to read first: what may make the whole result wrong.
 FIRST = (
-    "case", "groups alike", "copy", "missing by class", "splits classes", "near copy", "tells class", "sorted",
-    "repeats", "row numbers", "daily dates", "identifier",
+    "case", "groups alike", "copy", "missing by class", "splits classes", "near copy", "tells class",
+    "sorted", "repeats", "row numbers", "daily dates", "identifier",
 )  # fmt: skip
 # Topics whose notes differ by example.
 BY_EXAMPLE = ("case", "marker", "none", "spelling")
