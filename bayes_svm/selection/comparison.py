@@ -47,7 +47,7 @@ class Estimate:
     Parameters
     ----------
     method : str
-        Name of the method, one of those of :func:`compare_estimators`.
+        Name of the method, one of those of :func:`bayes_svm.compare_estimators`.
     value : float
         The error, or the score asked for.
     interval : (float, float) or None
