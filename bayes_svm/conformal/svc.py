@@ -20,7 +20,7 @@ from bayes_svm.dual.order import seed_of_rows
 from bayes_svm.dual.solution import DualSolution, warn_if_inexact
 from bayes_svm.leave_one_out.cases import rows_alone, strata
 from bayes_svm.utils.checks import check_members, checked_labels
-from bayes_svm.utils.metaestimators import check_instance
+from bayes_svm.utils.metaestimators import check_instance, last_of
 from bayes_svm.utils.parallel import working_threads
 from bayes_svm.utils.progress import shown
 from bayes_svm.utils.scikit_learn import HasMethods, Interval, StrOptions, fit_context
@@ -267,7 +267,7 @@ class ConformalSVC(ConformalPredictions):
 
     @property
     def _svm(self) -> Any:
-        return self.estimator_[-1] if isinstance(self.estimator_, Pipeline) else self.estimator_
+        return last_of(self.estimator_)
 
     def _check_kernel(self, machine: Machine) -> None:
         """Refuse kernels for which there is no guarantee or no way to add a point."""

@@ -34,8 +34,7 @@ __all__ = [
 
 # Most tableaux of a polish, and most of them on which exchanges may go on for ever: one may be bad luck.
 MAX_ROUNDS, MAX_CIRCLES = 100, 2
-# A tableau covers at most about so many points at a bound, at first; and so many times as many where it does
-# not lead on.
+# A tableau covers about so many points at a bound at most, and so many times as many where that does not do.
 MOST_EXPECTED, WIDER = 2000, 4
 # Exchanges go on as long as each time at most this share of the ones before is needed.
 FEWER = 0.75
@@ -146,8 +145,7 @@ def polish(
         The optimum, or where the polish failed.
     """
     gram, lower, upper = problem.gram, problem.lower, problem.upper
-    pivots, circles, best, free = 0, 0, np.inf, np.empty(0, dtype=np.intp)
-    most = MOST_EXPECTED
+    pivots, circles, best, most, free = 0, 0, np.inf, MOST_EXPECTED, np.empty(0, dtype=np.intp)
     beta = snapped(beta, lower, upper)
     try:
         for _ in range(rounds):
@@ -160,7 +158,8 @@ def polish(
                 free = _first_to_move(beta, gradient, lower, upper)
                 if len(free) == 0:
                     return Polished(beta, free, pivots, None)
-            stretch, covered = _round(problem, targets, beta, gradient, free, violation, most)
+            width = max(0.1, 20 * violation)
+            stretch, covered = _round(problem, targets, beta, gradient, free, width, most)
             beta, free, pivots = stretch.beta, stretch.free, pivots + stretch.events
             circles += stretch.outcome == TOO_MANY_EVENTS
             if stretch.outcome == NO_WAY_ON or circles == MAX_CIRCLES:
@@ -254,22 +253,21 @@ def _first_to_move(beta: Array, gradient: Array, lower: Array, upper: Array) -> 
 
 
 def _round(
-    problem: DualProblem,
-    targets: Array,
-    beta: Array,
-    gradient: Array,
-    free: Indices,
-    violation: float,
-    most: int,
+    problem: DualProblem, targets: Array, beta: Array, gradient: Array, free: Indices, width: float, most: int
 ) -> tuple[Stretch, bool]:
-    """Follow the optimum from the targets that ``beta`` is optimal for to the wanted ones.
+    """Follow the optimum to the targets; and whether all of the points that may have an event are covered.
 
-    The tableau covers about ``most`` points at a bound, at most. Also returns whether it covers all that may
-    have an event.
+    It begins at the targets that ``beta`` is optimal for. These points are those that are violated or at
+    most ``width`` from the margin, of which the tableau covers about the ``most`` nearest.
     """
     residual = gradient - gradient[free].mean()
     drift, violated = _drift(problem, beta, residual, free)
-    others, covered = _expected(problem, residual, violated, free, violation, most)
+    # Of a weak machine most points are near. Another that is violated in the end is covered next time.
+    distance = np.where(violated, 0.0, np.abs(residual))
+    distance[free] = distance[problem.upper <= problem.lower] = np.inf
+    others = (distance <= width).nonzero()[0]
+    if not (covered := len(others) <= most):
+        others = others[distance[others] <= np.partition(distance[others], most)[most]]
     tableau = Tableau.sweep(problem.gram, problem.free_system(free), others)
     rows, n_free = tableau.rows, tableau.n_free
     drift = drift[rows]
@@ -290,23 +288,6 @@ def _drift(problem: DualProblem, beta: Array, residual: Array, free: Indices) ->
     drift = np.where(violated, -stretch * residual, 0.0)
     drift[free] = -residual[free]
     return drift, violated
-
-
-def _expected(
-    problem: DualProblem, residual: Array, violated: Mask, free: Indices, violation: float, most: int
-) -> tuple[Indices, bool]:
-    """Points outside ``free`` that may have an event, those that are violated or near the margin; if all.
-
-    Of a weak machine most points are near. So many of the nearest are tried, the violated ones first; another
-    that is violated in the end is among them in the next round.
-    """
-    distance = np.where(violated, 0.0, np.abs(residual))
-    distance[free] = np.inf
-    distance[problem.upper <= problem.lower] = np.inf
-    near = (distance <= max(0.1, 20 * violation)).nonzero()[0]
-    if len(near) <= most:
-        return near, True
-    return near[distance[near] <= np.partition(distance[near], most)[most]], False
 
 
 def _lacking(beta: Array) -> float:

@@ -1,10 +1,9 @@
 """Whether the end of a path is the optimum of the remaining problem, on all its points.
 
-A solution that satisfies the conditions of optimality on all points is the optimum, whatever
-happened on the path. Most ends are verified with one product over the points whose
-coefficients changed. It measures how exact the tableau was, which gives the residuals of all
-rows, and it gives a norm, which bounds the change at every point outside the tableau. If that
-is not enough, the end is verified on every point.
+A solution that satisfies the conditions of optimality on all points is the optimum, whatever happened on
+the path. Most ends are verified with one product over the points whose coefficients changed. It measures how
+exact the tableau was, which gives the residuals of all rows, and it gives a norm, which bounds the change at
+every point outside the tableau. If that is not enough, the end is verified on every point.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ __all__ = ["PRECISE", "optimal_ends", "settled_within", "verify"]
 VERIFIED = 1e-8
 # A residual of at most this multiple of the scale is no more than rounding.
 PRECISE = 1e-12
-# The remaining problem is solved from the end of its path if that violates optimality by at most this
-# multiple.
+# An end that violates optimality by more than this multiple of the scale is no start for a solution.
 NEAR = 1e-3
 # Single precision is sure of this share of the summands.
 SINGLE_PRECISION = 1e-5
@@ -380,7 +378,7 @@ def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> Non
     bounds = np.tile(problem.bound, (len(paths), 1))
     bounds[left.case, left.points] = left.rest
     whole, loose, kkt, gap = optimal_ends(origin, beta, values, problem.label, bounds)
-    # An end that is far from optimal is no start: its coefficients may not even sum to 0. It stays open.
+    # Far from optimal, the coefficients may not even sum to 0: such an end stays open.
     near = kkt <= NEAR * origin.scale
     hopeless = near & ~whole & (np.maximum(kkt, origin.rounding) > origin.permitted) & (not origin.exact)
     good = (whole | hopeless).nonzero()[0]

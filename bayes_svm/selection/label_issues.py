@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
-from sklearn.pipeline import Pipeline
 
 from bayes_svm.classifiers.bayes_svc import BayesSVC
 from bayes_svm.selection.search import BayesSVCSearch
-from bayes_svm.utils.metaestimators import check_instance, leaving_all_out, warn_of_steps
+from bayes_svm.utils.metaestimators import check_instance, last_of, leaving_all_out, warn_of_steps
 from bayes_svm.utils.types import Array, Indices, Mask
 
 __all__ = ["find_label_issues", "label_quality_scores"]
@@ -146,21 +145,17 @@ def _check_score(name: str, parameter: str) -> None:
 def _judged(estimator: Any, X: Any, y: ArrayLike) -> tuple[Array, Indices]:
     """Left-out probabilities of all rows, and the class number of each row's label."""
     check_instance(estimator)
-    if not isinstance(_last(estimator), BayesSVC | BayesSVCSearch):
+    if not isinstance(last_of(estimator), BayesSVC | BayesSVCSearch):
         raise TypeError(
             f"{type(estimator).__name__} has no left-out probabilities: give a BayesSVC, a BayesSVCSearch, "
             "or a Pipeline that ends in one."
         )
     model = leaving_all_out(estimator)
     warn_of_steps(model, "their left-out probabilities")
-    last = _last(model.fit(X, y))
+    last = last_of(model.fit(X, y))
     # What a search tells of itself allows for the choice, by models of fewer rows: honest, and less sharp.
     proba = np.exp(last._left_out_logs()) if isinstance(last, BayesSVCSearch) else last.left_out_proba_
     return proba, np.searchsorted(model.classes_, np.asarray(y).ravel())
-
-
-def _last(estimator: Any) -> Any:
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def _confidently_other(proba: Array, given: Indices) -> Mask:

@@ -135,6 +135,15 @@ def test_exchanges_that_leave_no_free_point_are_none():
     np.testing.assert_allclose(polished.beta.sum(), 0.0, atol=1e-12)
 
 
+def test_points_outside_of_the_tableau_do_not_end_a_polish():
+    random = np.random.default_rng(100)
+    n = 4000
+    y = np.where(np.arange(n) < int(n * random.choice([0.05, 0.1, 0.3])), 1, -1)
+    solution = solve(machine_of(SVC(), random.normal(size=(n, 1)), y)[0].problem(0))
+    assert solution.exact
+    assert solution.kkt_residual < 1e-9
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_tableau_of_a_few_points_at_a_time_leads_to_the_same_optimum(monkeypatch, seed):
     """Of a weak machine, most of whose points are near the margin, a tableau covers some of them."""

@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 from _data import noisy
 from bayes_svm import BayesSVC, leave_one_out
+from bayes_svm.dual.from_estimator import machine_of
 
 path = importlib.import_module("bayes_svm.leave_one_out.path")
 
@@ -84,23 +85,46 @@ def test_ends_that_overflow_on_badly_scaled_columns_say_nothing_of_it(seed):
     assert np.isfinite(model.left_out_decision_values_).all()
 
 
-def test_an_end_far_from_the_optimum_is_no_start(monkeypatch):
-    X, y = noisy(n=60)
-    svc = SVC(C=10.0, gamma=0.5)
-    right = leave_one_out(svc, X, y)
+def spoil(monkeypatch):
+    """Let paths end with coefficients that are far off; the ends that were taken as starts are noted."""
     verify, started = importlib.import_module("bayes_svm.leave_one_out.verify"), []
-    follow = path.shrink_each
+    follow, solved = path.shrink_each, verify.end_solved
 
     def spoilt(*arguments):
-        """Paths whose coefficients are far off at their ends."""
         follow(*arguments)
         ends = arguments[-2]
         ends.changes[:] += 1e6
         ends.outcomes[:] = verify.DONE
 
+    def noted(*arguments, **options):
+        started.append(arguments)
+        return solved(*arguments, **options)
+
     monkeypatch.setattr(path, "shrink_each", spoilt)
-    monkeypatch.setattr(verify, "end_solved", lambda *arguments, **_: started.append(arguments))
+    monkeypatch.setattr(verify, "end_solved", noted)
+    return started
+
+
+def test_an_end_far_from_the_optimum_is_no_start(monkeypatch):
+    X, y = noisy(n=60)
+    svc = SVC(C=10.0, gamma=0.5)
+    right = leave_one_out(svc, X, y)
+    started = spoil(monkeypatch)
     found = leave_one_out(svc, X, y)
     assert not started
     assert set(found.status) == {"unchanged", "re-trained"}
     np.testing.assert_allclose(found.decision_values, right.decision_values, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_end_far_from_the_optimum_is_not_written_where_no_solution_is_exact(monkeypatch):
+    random = np.random.default_rng(10)
+    X = random.normal(size=(80, 2)) * 10 ** random.uniform(0, 5)
+    y = random.integers(0, 2, 80) * 2 - 1
+    svc = SVC(C=10 ** random.uniform(2, 8), gamma=1e-6 * 10 ** random.uniform(-3, -1))
+    assert not next(machine_of(svc, X, y)[1]).exact
+    right = leave_one_out(svc, X, y)
+    started = spoil(monkeypatch)
+    found = leave_one_out(svc, X, y)
+    assert not started
+    assert np.abs(found.decision_values).max() <= 2.0 * np.abs(right.decision_values).max()
