@@ -59,7 +59,7 @@ def test_both_checks_that_weights_are_repeated_rows_are_among_them():
 @pytest.mark.parametrize("kind", [np.array, pd.DataFrame, sparse.csr_array])
 def test_what_the_caller_does_to_the_data_later_changes_no_model(estimator, kind):
     X, y = noisy(60)
-    given, labels = kind(X), y.copy()
+    given, labels = kind(X.copy()), y.copy()
     fitted = estimator.fit(given, labels)
     before, values = fitted.predict(kind(X)), getattr(fitted, "decision_function", fitted.predict)(kind(X))
     if kind is pd.DataFrame:
