@@ -52,6 +52,8 @@ ALL_ROWS = 300
 NEAR = 0.25
 # Beyond MANY_ROWS points, the largest residual shrinks with their number to this power.
 MANY_ROWS, SHRINKS = 1000, 0.4
+# Of these it covers at most so many, the nearest: where decision values hardly differ, all points are near.
+MOST_ROWS = 4000
 # Of many cases, PILOT are followed first. If at most a share ENOUGH of them lacks points, the tableau is
 # large enough; else it covers all points that are as near as a share COVERED of those that they lacked.
 PILOT, PILOTS_SHARE, ENOUGH, COVERED = 64, 1 / 32, 0.25, 0.75
@@ -102,7 +104,17 @@ class Paths:
         near = NEAR * min(1.0, MANY_ROWS / len(residual)) ** SHRINKS
         if len(self.solution.free) == 0:
             near = min(near, float(np.partition(distance, ALL_ROWS)[ALL_ROWS]))
-        return np.asarray(distance <= near)
+        return self._nearest(distance <= near)
+
+    def _nearest(self, points: Mask) -> Mask:
+        """At most MOST_ROWS of some points that are not free, the nearest to the margin."""
+        points = points.copy()
+        points[self.origin.system.free] = False
+        among = points.nonzero()[0]
+        nearest = among[np.argsort(np.abs(self.origin.residual[among]), kind="stable")[:MOST_ROWS]]
+        points[:] = False
+        points[nearest] = True
+        return points
 
     @cached_property
     def shared(self) -> SharedTableau:
@@ -118,7 +130,8 @@ class Paths:
         if sum(len(outcomes.pending) for outcomes, _ in parts) <= ENOUGH * PILOT or len(lacked) == 0:
             return first
         reach = np.quantile(np.abs(self.origin.exact_residual[lacked]), COVERED)
-        return SharedTableau.sweep(self.origin, self._near | (np.abs(self.origin.exact_residual) <= reach))
+        within = np.abs(self.origin.exact_residual) <= reach
+        return SharedTableau.sweep(self.origin, self._nearest(self._near | within))
 
     def _pilot(self) -> Removals | None:
         """Some of the expected cases, evenly spaced; None if there are too few for it."""

@@ -35,6 +35,8 @@ VERIFIED = 1e-8
 PRECISE = 1e-12
 # An end that violates optimality by more than this multiple of the scale is no start for a solution.
 NEAR = 1e-3
+# An end with more points outside the tableau on the wrong side is not that of a path that lacked these.
+MOST_LACKED = 512
 # Single precision is sure of this share of the summands.
 SINGLE_PRECISION = 1e-5
 
@@ -138,7 +140,7 @@ def verify(
     outcomes : Outcomes
         What is known of each case.
     lacked : array
-        The points outside the tableau that should have been in it.
+        The points outside the tableau that should have been in it, of the ends that lack few.
     """
     outcomes = Outcomes.open(removals, remainders=origin.remainders)
     outcomes.events[:] = ends.events
@@ -215,8 +217,7 @@ def _verify_outside(batch: _Batch) -> tuple[Mask, Indices]:
     if len(shared.outside) == 0:
         return np.ones(batch.removals.n_cases, dtype=bool), shared.outside
     length, largest, fixed = _lengths(batch)
-    norm = np.sqrt(np.maximum(batch.square, 0.0))
-    reach = norm * length + np.abs(fixed)
+    reach = np.sqrt(np.maximum(batch.square, 0.0)) * length + np.abs(fixed)
     good = reach < shared.distance[0]
     doubtful = (~good & np.isfinite(reach)).nonzero()[0]
     if len(doubtful) == 0:
@@ -236,7 +237,8 @@ def _verify_outside(batch: _Batch) -> tuple[Mask, Indices]:
     side = _side_after(batch, doubtful[paths], points, np.float64)
     wrong = ~(side > -settled_within(origin, origin.scale))
     good[doubtful[paths[wrong.any(axis=1)]]] = False
-    return np.asarray(good), shared.outside[points[wrong.any(axis=0)]]
+    lacking = wrong[np.count_nonzero(wrong, axis=1) <= MOST_LACKED]
+    return np.asarray(good), shared.outside[points[lacking.any(axis=0)]]
 
 
 def _lengths(batch: _Batch) -> tuple[float, Array, Array]:
@@ -367,8 +369,7 @@ def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> Non
     the solution that they started from are written as they are.
     """
     origin, ends, points = batch.origin, batch.ends, batch.points
-    problem, delta = origin.problem, batch.delta[paths]
-    everything = np.arange(len(problem.label))
+    problem, delta, everything = origin.problem, batch.delta[paths], np.arange(len(batch.rank))
     values = delta @ problem.gram.block(points, everything)
     values += problem.label + origin.exact_residual + ends.intercepts[paths, None]
     before = values.copy()
@@ -390,8 +391,7 @@ def _verify_everywhere(batch: _Batch, paths: Indices, outcomes: Outcomes) -> Non
             outcomes.put(batch.removals, paths[k : k + 1], found)
     left, paths, values = left.take(good), paths[good], values[good]
     outcomes.set_values(batch.removals.members(paths), values[left.case, left.points])
-    status = np.where(hopeless, "inexact", np.where(loose, "unstable", "path"))
-    outcomes.status[paths] = status[good]
+    outcomes.status[paths] = np.where(hopeless, "inexact", np.where(loose, "unstable", "path"))[good]
     kkt = np.where(hopeless, np.maximum(kkt, origin.rounding), kkt)
     outcomes.kkt_residual[paths], outcomes.gap[paths] = kkt[good], gap[good]
     if origin.remainders:

@@ -245,6 +245,30 @@ def test_a_few_cases_tell_how_large_the_tableau_should_be(monkeypatch):
     assert len(sizes) == 6
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_of_points_that_are_all_near_the_tableau_covers_the_nearest(monkeypatch, seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(200, 2))
+    y = np.where(np.arange(200) < 20, 1, -1)
+    svc = SVC(C=10 ** random.uniform(-1, 1), gamma=10 ** random.uniform(-1.5, 0))
+    whole = leave_one_out(svc, X, y)
+    sizes, on = [], path.SharedTableau.on.__func__
+
+    def noted(cls, origin, tableau, known=None):
+        if known is None:
+            sizes.append(len(tableau.rows) - tableau.n_free)
+        return on(cls, origin, tableau, known)
+
+    monkeypatch.setattr(path.SharedTableau, "on", classmethod(noted))
+    monkeypatch.setattr(path, "ALL_ROWS", 0)
+    monkeypatch.setattr(path, "NEAR", 10.0)
+    monkeypatch.setattr(path, "MOST_ROWS", 20)
+    found = leave_one_out(svc, X, y)
+    assert sizes == [20]
+    assert set(found.status) <= EXACT
+    np.testing.assert_allclose(found.decision_values, whole.decision_values, atol=1e-7)
+
+
 def test_the_cases_that_tell_the_size_of_the_tableau_leave_both_classes(monkeypatch):
     X = np.random.default_rng(1).normal(size=(60, 3))
     y = (np.arange(60) == 59).astype(int)

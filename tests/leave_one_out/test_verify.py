@@ -116,6 +116,28 @@ def test_an_end_far_from_the_optimum_is_no_start(monkeypatch):
     np.testing.assert_allclose(found.decision_values, right.decision_values, atol=1e-8)
 
 
+def test_the_tableau_grows_by_the_points_of_ends_that_lack_few(monkeypatch):
+    X, y = noisy(n=60)
+    svc = SVC(C=10.0, gamma=0.5)
+    right = leave_one_out(svc, X, y)
+    monkeypatch.setattr(path, "ALL_ROWS", 0)
+    monkeypatch.setattr(path, "NEAR", 0.01)
+    spoil(monkeypatch)
+    grown, extended = [], path.SharedTableau.extended
+
+    def noted(self, origin, points):
+        grown.append(len(points))
+        return extended(self, origin, points)
+
+    monkeypatch.setattr(path.SharedTableau, "extended", noted)
+    for most, grows in ((5, False), (60, True)):
+        monkeypatch.setattr(importlib.import_module("bayes_svm.leave_one_out.verify"), "MOST_LACKED", most)
+        found = leave_one_out(svc, X, y)
+        assert bool(grown) == grows
+        assert set(found.status) == {"unchanged", "re-trained"}
+        np.testing.assert_allclose(found.decision_values, right.decision_values, atol=1e-8)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_end_far_from_the_optimum_is_not_written_where_no_solution_is_exact(monkeypatch):
     random = np.random.default_rng(10)
