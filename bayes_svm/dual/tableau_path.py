@@ -29,8 +29,9 @@ __all__ = [
 ]
 
 
-# After this many changes of the partition a new tableau costs less than the list of the changes.
-MAX_CHANGES = 64
+# After so many changes of the partition for each row, within these bounds, a new tableau costs less than the
+# list of the changes.
+CHANGES_PER_ROW, FEWEST_CHANGES, MOST_CHANGES = 0.25, 64, 512
 # A stretch may have this many events for each row of its tableau, and ``MORE_EVENTS`` besides.
 EVENTS_PER_ROW = 20
 MORE_EVENTS = 1000
@@ -89,9 +90,10 @@ def follow_on(
         Where the path ended.
     """
     rows, base = tableau.rows, base_of(problem, tableau)
-    state = state_at(beta[rows], residual, tableau.base_in, base.lower, base.upper, MAX_CHANGES)
+    capacity = int(np.clip(CHANGES_PER_ROW * len(rows), FEWEST_CHANGES, MOST_CHANGES))
+    state = state_at(beta[rows], residual, tableau.base_in, base.lower, base.upper, capacity)
     max_events = EVENTS_PER_ROW * len(rows) + MORE_EVENTS
-    memory = scratch(len(rows), MAX_CHANGES)
+    memory = scratch(len(rows), capacity)
     _, events, outcome, time = follow(base, motion, state, 0, end, max_events, memory)
     beta = beta.copy()
     beta[rows] = beta_at(state, base.lower, base.upper)

@@ -6,6 +6,7 @@ from sklearn.svm import SVC
 from _data import awkward, noisy
 from bayes_svm._core.records import TOO_MANY_EVENTS
 from bayes_svm.dual import polish as polish_module
+from bayes_svm.dual import tableau_path
 from bayes_svm.dual.from_estimator import machine_of
 from bayes_svm.dual.polish import (
     MAX_CIRCLES,
@@ -161,3 +162,21 @@ def test_a_tableau_of_a_few_points_at_a_time_leads_to_the_same_optimum(monkeypat
         if whole.exact:
             # Decision values are as sure as the square root of the gap.
             np.testing.assert_allclose(few.values, whole.values, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_few_changes_of_a_tableau_at_a_time_lead_to_the_same_optimum(monkeypatch, seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(300, 3))
+    y = np.where(random.random(300) < 0.3, 1, -1)
+    # A violation of 0.03 leaves much to the polish.
+    problem = machine_of(SVC(C=10.0, gamma=0.1), X, y)[0].problem(0)
+    whole = solve(problem)
+    monkeypatch.setattr(polish_module, "FEWER", 0.0)
+    for most in (24, 512):
+        monkeypatch.setattr(tableau_path, "FEWEST_CHANGES", most)
+        monkeypatch.setattr(tableau_path, "MOST_CHANGES", most)
+        found = solve(problem, tol=0.03)
+        assert found.exact
+        assert found.pivots > 0
+        np.testing.assert_allclose(found.values, whole.values, atol=1e-6)
