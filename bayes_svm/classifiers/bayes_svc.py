@@ -138,10 +138,10 @@ class BayesSVC(SVCPredictions):
     multiclass : {"joint", "normalise", "winner"}, default="joint"
         How the log-odds of more than two classes, each against the rest, become probabilities.
 
-        * "joint": by a multinomial logistic regression on all log-odds, fitted to the left-out values and
-          shrunk towards their softmax; cross-validation decides how much. Far from the data the limits of the
-          classes' own links are normalised. For the links that are not fitted ("kwok", "hinge" and
-          "clipped") this is "winner".
+        * "joint": by a multinomial logistic regression on all log-odds (with more than 15 classes, each class
+          reads its own alone), fitted to the left-out values and shrunk towards their softmax;
+          cross-validation decides how much. Far from the data the limits of the classes' own links are
+          normalised. For the links that are not fitted ("kwok", "hinge" and "clipped") this is "winner".
         * "normalise": the one-versus-rest probabilities are divided by their sum.
         * "winner": the most probable class keeps its one-versus-rest probability, as in Kwok's paper, and the
           others share the rest. A rejection threshold then applies to the winner's own output. If the
@@ -182,9 +182,11 @@ class BayesSVC(SVCPredictions):
     left_out_proba_ : array of shape (n_samples, n_classes)
         The link's probabilities at these values. A joint link has many parameters, and of two classes there
         may be few groups, or fewer than 100 rows; a link fitted to all would look too good. The probabilities
-        of a row are then those of a link fitted without the row's fold of the strata. There are ten folds, or
-        as many as strata with the rarer class if these are fewer. If a class would keep fewer than three
-        rows, the link is that of all rows. NaN for a row that is not left out.
+        of a row are then those of a link fitted without the row's fold of the strata; with several classes
+        only the joint link is fitted anew, not those of the classes. There are ten folds, or as many as
+        strata if these are fewer; with groups of two classes, as many as strata with the rarer class. If one
+        of two classes would keep fewer than three rows, the link is that of all rows. NaN for a row that is
+        not left out.
     left_out_ : LeaveOneOut
         The left-out values with their status and accuracy, and what :meth:`predict` would have returned for
         each row: its error, recall, precision and F1.

@@ -26,8 +26,9 @@ class InfluentialRow:
     contribution : float
         ``y_i alpha_i k(x_i, x)``, its part of the decision value.
     decision_value : float or None
-        Decision value of the machine that is trained without the row, exactly. None for a precomputed kernel,
-        because the fit does not keep the kernel matrix that this needs.
+        Decision value, at the point that is explained, of the machine trained without the row; as exact as
+        the solution. None for a precomputed kernel, because the fit does not keep the kernel matrix that
+        this needs.
     probability : float or None
         Probability of the predicted class at that decision value, by the same link.
     """

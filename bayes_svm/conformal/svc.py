@@ -84,7 +84,7 @@ class ConformalSVC(ConformalPredictions):
         uniform; with data of few distinct rows the sets are smaller. The random numbers depend on what the
         training rows and the point hold and on ``random_state``, not on the other points.
     random_state : int, RandomState instance or None, default=None
-        Seed of the numbers that break ties.
+        Seed of the numbers that break ties if ``smoothed``; None draws new ones in each fit.
     n_jobs : int, default=None
         Number of joblib's jobs. The result does not depend on it.
     verbose : int, default=0

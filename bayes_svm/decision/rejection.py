@@ -104,7 +104,8 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         For ``guarantee="risk"``: the probability that the promise is kept.
     reject_label : label, optional
         What ``predict`` returns for a rejected point, of the type of y. The default is "reject" for strings.
-        For numbers it is -1, or the smallest label minus 1 if there are negative labels.
+        For numbers it is -1, or the smallest label minus 1 if there are negative labels (of uint64 the
+        largest plus 1). Truth values have none: use numbers or strings for y.
     cv : None, "prefit", float, int, splitter or iterable of splits, default=None
         The data on which the threshold is chosen, and coverage and risk are measured. With
         ``guarantee="conformal"`` there are no such data: None, or "prefit" for a fitted estimator.
@@ -113,7 +114,7 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
           :class:`~bayes_svm.BayesSVC` has. Then no data are held out, and there is one fit. For other
           estimators a fifth of the data is held out if ``target_risk`` or ``target_coverage`` is given.
         * float: this share of the data is held out of the training, drawn within classes. If ``groups`` are
-          passed to ``fit``, whole groups are: one of the ``round(1 / share)`` folds of
+          passed to ``fit``, whole groups are: one of the ``max(2, round(1 / share))`` folds of
           :class:`~sklearn.model_selection.StratifiedGroupKFold`. Not for a precomputed kernel: give an int.
         * "prefit": the estimator is fitted already, and all data passed to ``fit`` are held-out data. None
           means the same for a :class:`~sklearn.frozen.FrozenEstimator`.
@@ -273,10 +274,10 @@ class RejectOptionClassifier(RejectingPredictions, LinkedToItsPage, MetaEstimato
         labels = checked_labels(y)
         X, _ = indexable(X, labels)
         require_classes(labels)
+        if self._of_sets and sample_weight is not None:
+            raise ValueError("guarantee='conformal' counts rows: it takes no sample_weight.")
         routed = routed_parameters(self, sample_weight, params)
         given = weight_of_rows(self.estimator, routed[0], self.cv)
-        if self._of_sets and sample_weight is not None and given is None:
-            raise ValueError("guarantee='conformal' counts rows: it takes no sample_weight.")
         given = sample_weight if given is None else given
         weight = np.ones(num_samples(X)) if given is None else checked_weights(given, X)
         found = self._fitted(X, labels, weight, routed)

@@ -26,7 +26,7 @@ from bayes_svm.utils.metaestimators import (
     left_out_proba,
     left_out_weight,
 )
-from bayes_svm.utils.scikit_learn import RealNotInt, routing_enabled, safe_split
+from bayes_svm.utils.scikit_learn import BaseSearchCV, RealNotInt, routing_enabled, safe_split
 from bayes_svm.utils.types import Array, Indices
 
 __all__ = [
@@ -274,7 +274,9 @@ def routed_parameters(
             )
         return params, {}
     given = fit_parameters(model.estimator, sample_weight, params)
-    if "groups" not in given or has_fit_parameter(model.estimator, "groups"):
+    # A search takes groups for its own folds, under no name in the signature of its fit.
+    takes_groups = has_fit_parameter(model.estimator, "groups") or isinstance(model.estimator, BaseSearchCV)
+    if "groups" not in given or takes_groups:
         return given, {}
     return {name: given[name] for name in given if name != "groups"}, {"groups": given["groups"]}
 

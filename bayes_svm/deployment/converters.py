@@ -59,13 +59,11 @@ def register_onnx_converters() -> None:
     not converted in double precision by skl2onnx (SimpleImputer, KNNImputer, PolynomialFeatures,
     PowerTransformer, Binarizer) before a search or a reject option, not inside it.
 
-    Not converted: callable and precomputed kernels, a scikit-learn calibrator as link, conformal guarantees,
-    and the handling of rows so far from the origin that kernel values overflow.
+    To import this function needs skl2onnx: ``pip install bayes_svm[onnx]``.
 
-    Raises
-    ------
-    ImportError
-        If skl2onnx is not installed: ``pip install bayes_svm[onnx]``.
+    Not converted: callable and precomputed kernels, a scikit-learn calibrator as link, conformal guarantees,
+    labels that are neither whole numbers, truth values (which become 0 and 1) nor strings, and the handling
+    of rows so far from the origin that kernel values overflow.
 
     Examples
     --------

@@ -35,10 +35,11 @@ class XiAlpha(PerClass):
               \mathrm{Prec} = \frac{n_+ - d_+}{n_+ - d_+ + d_-}, \quad
               F_1 = \frac{2 n_+ - 2 d_+}{2 n_+ - d_+ + d_-}
 
-    If :math:`\rho = 2`, the solutions are stable and all copies have the same upper bound of alpha, these are
-    bounds: the error is at least that of leave-one-out, and recall, precision and F1 are at most its. With
-    class weights, or sample weights that are no whole numbers, copies have different upper bounds: removing
-    one can then move the intercept by more than the proof allows for, and the estimates are no bounds.
+    If :math:`\rho = 2`, the solutions are exact and stable, and all copies have the same upper bound of
+    alpha, these are bounds: the error is at least that of leave-one-out, and recall, precision and F1 are at
+    most its. With class weights, or sample weights that are no whole numbers, copies have different upper
+    bounds: removing one can then move the intercept by more than the proof allows for, and the estimates are
+    no bounds.
 
     Parameters
     ----------
@@ -52,9 +53,10 @@ class XiAlpha(PerClass):
     r_delta_squared : float
         Upper bound :math:`R_\Delta^2` of ``k(x, x) - k(x, x')``.
     stable : bool
-        Whether every solution has a free point. The proof of the bound also needs a free point in the
-        solution without each point. Only :func:`~bayes_svm.leave_one_out` knows that: there the status must
-        not be "unstable".
+        Whether the intercept of every solution is unique: there is a free point, or the interval of
+        intercepts is one point. The proof of the bound also needs a free point in the solution without each
+        point. Only :func:`~bayes_svm.leave_one_out` knows that: there the status must not be
+        "unstable".
 
     Examples
     --------
@@ -120,7 +122,7 @@ def xi_alpha(
 
     Parameters
     ----------
-    estimator : SVC or BayesSVC, fitted or not
+    estimator : SVC, BayesSVC or LinearSVC with the hinge loss, fitted or not
         The machine whose error is estimated.
     X : array or sparse matrix of shape (n_samples, n_features)
         Training data; the kernel matrix between the training points for a precomputed kernel.
@@ -145,9 +147,9 @@ def xi_alpha(
     Raises
     ------
     ValueError
-        If rho or r_delta_squared is out of range.
+        If rho or r_delta_squared is out of range, or if a LinearSVC has another loss.
     TypeError
-        If the estimator is not an SVC, a BayesSVC or a LinearSVC with the hinge loss. Of a pipeline give the
+        If the estimator is not an SVC, a BayesSVC or a LinearSVC. Of a pipeline give the
         last step, and the transformed X.
     MemoryError
         If the kernel matrix does not fit.
@@ -235,7 +237,7 @@ def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayL
 
     Parameters
     ----------
-    estimator : SVC or BayesSVC, fitted or not
+    estimator : SVC, BayesSVC or LinearSVC with the hinge loss, fitted or not
         The machine whose error is estimated.
     X : array or sparse matrix of shape (n_samples, n_features)
         Training data; the kernel matrix between the training points for a precomputed kernel.
@@ -254,9 +256,9 @@ def span_estimate(estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayL
     ------
     ValueError
         If the exact set of free points is not known, for instance because the kernel is not
-        positive semi-definite.
+        positive semi-definite, or if a LinearSVC has another loss.
     TypeError
-        If the estimator is not an SVC, a BayesSVC or a LinearSVC with the hinge loss. Of a pipeline give the
+        If the estimator is not an SVC, a BayesSVC or a LinearSVC. Of a pipeline give the
         last step, and the transformed X.
     MemoryError
         If the kernel matrix does not fit.

@@ -118,9 +118,9 @@ class MultivariateSVC(LinkedToItsPage, ClassifierMixin, BaseEstimator):
     Weights of rows are counts: a weight of 2 is the row given twice, at no cost. Only "error" and
     "roc_area" accept fractions.
 
-    For a linear kernel and data in memory, "f1", "f_beta" with beta of at least 1 and "break_even" have a
-    second method: if a gap remains after 100 planes (500 if there are at most 1000 features), it goes on in
-    rounds.
+    For a linear kernel and data in memory, "f1", "f_beta" with beta of at least 1 and "break_even", and the
+    losses at k where k is the number of positives, have a second method: if a gap remains after 100 planes
+    (500 if there are at most 1000 weights, that of the constant included), it goes on in rounds.
 
     ``predict`` returns the sign of the decision value, which is what was trained. The class that is
     most probable by ``predict_proba`` may be another.

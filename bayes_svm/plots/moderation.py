@@ -125,6 +125,8 @@ class ModerationDisplay:
         ValueError
             If the estimator has no posterior variance, if there are not two classes and two features, if y
             holds a label that is none of the classes, or if ``grid_resolution`` is below 2.
+        AttributeError
+            If the estimator is compact.
         """
         check_is_fitted(estimator)
         points = check_array(X, input_name="X")

@@ -146,7 +146,7 @@ def compare_estimators(
         Data; the kernel matrix between the rows for a precomputed kernel.
     y : array of shape (n_samples,)
         Labels.
-    methods : iterable of str
+    methods : iterable of str, default=all of them
         * "training": error on the training data, which is too small.
         * "hold_out": trained on one part of the rows, tested on the other.
         * "k_fold": cross-validation with the splits of ``cv``.

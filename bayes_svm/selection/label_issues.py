@@ -106,7 +106,9 @@ def label_quality_scores(
     ----------
     estimator, X, y
         As in :func:`find_label_issues`.
-    method : {"self_confidence", "normalized_margin", "confidence_weighted_entropy"}
+    method : str, default="self_confidence"
+        One of:
+
         * "self_confidence": the probability :math:`p_y` of the label.
         * "normalized_margin": :math:`(1 + p_y - \max_{j \ne y} p_j) / 2`.
         * "confidence_weighted_entropy": :math:`1 / (1 + H / p_y)`, with the entropy H of the probabilities

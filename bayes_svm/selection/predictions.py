@@ -70,6 +70,8 @@ class SearchPredictions:
     def decision_function(self, X: Any) -> Array:
         """Decision values of the best model, or the log-odds of a mixture's probabilities.
 
+        With more than two classes those of a mixture have the class weights as prior odds.
+
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)

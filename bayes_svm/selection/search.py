@@ -67,14 +67,14 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
         scale. For the parameter ``kernel`` they are bounds of all parameters of a kernel of
         :mod:`sklearn.gaussian_process`, such as an ``RBF`` with a length scale per feature. The
         search starts at the estimator's own values if they are numbers within the bounds,
-        and otherwise in the middle.
+        and otherwise in the middle; parameters of a kernel beyond a bound start at the bound.
     criterion : str, default="left_out_log_loss"
         * "left_out_log_loss": log loss of the left-out probabilities. With ``leave_out="strata"`` it is
           the mean of that and of the log loss with five strata, if there are more than five. The
           parameters of the link have been fitted to these rows, so it flatters a flexible link such as
           an isotonic regression.
         * "left_out_error": share of the rows that ``predict`` gets wrong when they are left out, by the link
-          fitted to all rows.
+          fitted to all rows; of several classes, by the joint link fitted to the other folds.
         * "evidence": :func:`bayes_svm.log_evidence`, whose gradient a search of ``param_space`` follows.
         * "span": the error by :func:`bayes_svm.span_estimate`.
         * "xi_alpha": the error by :func:`bayes_svm.xi_alpha`.
@@ -122,8 +122,9 @@ class BayesSVCSearch(SearchPredictions, LinkedToItsPage, ClassifierMixin, MetaEs
     left_out_proba_ : array of shape (n_samples, n_classes)
         Left-out probabilities of each row, by the setting or the mixture chosen without the row's third
         (or half) of the strata, and by links fitted without it. If the criterion is not a mean over the rows
-        ("evidence", "span", "xi_alpha", "class_similarity"), the setting is always the best one. A class
-        with fewer than five members is too small to divide: its links are fitted to all its rows.
+        ("evidence", "span", "xi_alpha", "class_similarity"), the setting is always the best one. Where a
+        class would keep fewer than three members without a third, the links of that third, of all classes,
+        are those fitted to all rows.
     left_out_log_loss_ : float
         Mean log loss of ``left_out_proba_``.
     left_out_error_ : float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from bayes_svm.utils.checks import class_weights
 from bayes_svm.utils.scikit_learn import check_method_params, num_samples, safe_split
 from bayes_svm.utils.warn import warn
 
@@ -31,6 +33,7 @@ __all__ = [
     "rows_for",
     "split_pipeline",
     "warn_of_steps",
+    "weighting_all",
 ]
 
 
@@ -154,6 +157,24 @@ def leaving_all_out(estimator: Any) -> Any:
     model = clone(estimator)
     sizes = [name for name in model.get_params() if name.split("__")[-1] == "leave_out_size"]
     return model.set_params(**dict.fromkeys(sizes)) if sizes else model
+
+
+def weighting_all(estimator: Any, classes: NDArray[Any], y: NDArray[np.intp], weight: Any) -> Any:
+    """A clone whose dicts of class weights name every class, for fits to rows of some of the classes.
+
+    Raises
+    ------
+    ValueError
+        If a class weight is not a finite number above 0, or if a dict names a class that y does not hold
+        while a class that y holds is missing.
+    """
+    model = clone(estimator)
+    for name, given in model.get_params().items():
+        of_classes = name.split("__")[-1] == "class_weight" and isinstance(given, Mapping)
+        if of_classes and not set(classes.tolist()) <= set(given):
+            factors = class_weights(given, classes, y, weight)
+            model.set_params(**{name: dict(zip(classes.tolist(), factors.tolist(), strict=True))})
+    return model
 
 
 def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:

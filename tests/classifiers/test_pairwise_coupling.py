@@ -235,6 +235,22 @@ def test_weights_where_the_estimator_takes_none():
         PairwiseCouplingClassifier(piped).fit(X, Y, sample_weight=weight)
 
 
+@pytest.mark.parametrize("piped", [False, True])
+def test_class_weights_of_some_classes_go_to_every_pair(piped):
+    X, y = three_classes()
+    y = np.array(["a", "b", "c"])[y]
+    found = []
+    for weights in ({"b": 5.0}, {"a": 1.0, "b": 5.0, "c": 1.0}):
+        model = BayesSVC(class_weight=weights)
+        estimator = make_pipeline(StandardScaler(), model) if piped else model
+        coupled = PairwiseCouplingClassifier(estimator).fit(X, y)
+        found.append(coupled.predict_proba(X))
+        assert model.class_weight is weights
+    np.testing.assert_array_equal(*found)
+    with pytest.raises(ValueError, match=r"classes that y does not hold: \['B'\]"):
+        PairwiseCouplingClassifier(BayesSVC(class_weight={"B": 5.0})).fit(X, y)
+
+
 def test_class_weights_of_all_classes_go_to_every_pair():
     X, y = three_classes(60)
     weighted = PairwiseCouplingClassifier(BayesSVC(class_weight={0: 1.0, 1: 5.0, 2: 1.0})).fit(X, y)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, KFold, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedGroupKFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -96,6 +96,18 @@ def test_rows_without_weight_have_no_part_in_the_split(cv, grouped):
     assert a.threshold_ == pytest.approx(b.threshold_)
     assert a.coverage_ == b.coverage_
     assert a.selective_risk_ == b.selective_risk_
+
+
+@pytest.mark.parametrize("cv", [None, 5])
+def test_a_search_is_given_the_groups_of_its_rows(cv):
+    groups = np.arange(len(Y)) // 4
+    search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=GroupKFold(3))
+    model = RejectOptionClassifier(search, target_coverage=0.8, cv=cv).fit(X, Y, groups=groups)
+    trained = StratifiedGroupKFold(5, shuffle=True, random_state=0).split(X, Y, groups)
+    rows = next(trained)[0] if cv is None else np.arange(len(Y))
+    expected = clone(search).fit(X[rows], Y[rows], groups=groups[rows])
+    scores = model.estimator_.cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(scores, expected.cv_results_["mean_test_score"])
 
 
 @pytest.mark.parametrize("cv", [5, 0.3, "prefit"])
@@ -215,6 +227,8 @@ def test_weights_that_are_routed_under_another_name_count():
 def test_sets_take_no_weights_however_they_are_passed():
     sets = ConformalSVC(SVC(gamma=0.1))
     model = RejectOptionClassifier(sets, target_risk=0.2, guarantee="conformal")
+    with pytest.raises(ValueError, match="guarantee='conformal' counts rows: it takes no sample_weight"):
+        model.fit(X, Y, sample_weight=np.ones(len(Y)))
     with config_context(enable_metadata_routing=True):
         wants = model.set_fit_request(sample_weight=True)
         with pytest.raises(ValueError, match="guarantee='conformal' counts rows: it takes no sample_weight"):

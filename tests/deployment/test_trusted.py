@@ -24,6 +24,7 @@ from bayes_svm import (
     RejectOptionClassifier,
 )
 from bayes_svm.deployment import TRUSTED_TYPES
+from bayes_svm.kernels import choice
 
 sio = pytest.importorskip("skops.io", reason="skops is not installed: pip install bayes_svm[report]")
 
@@ -60,6 +61,12 @@ def files():
             warnings.simplefilter("ignore")  # so few rows give the links little to go by
             fitted = clone(model).fit(X, y)
         found.append((fitted, X, sio.dumps(fitted)))
+    X, y = noisy(n=24)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choice, "ALL_AT_ONCE", 10)  # what stands for the kernel matrix of many rows
+        for form in (np.asarray, sparse.csr_matrix):
+            fitted = ConformalSVC(BayesSVC(gamma=0.5)).fit(form(X), y)
+            found.append((fitted, X, sio.dumps(fitted)))
     X, y = awkward()
     codes = np.rint(np.abs(X)).astype(int)
     of_categories = make_pipeline(AggregationTransformer(), BayesSVC())

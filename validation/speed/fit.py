@@ -21,14 +21,14 @@ from validation._common import progress as say
 ABOUT = """\
 Wall times in seconds of: `SVC` alone, with no probabilities; scikit-learn's way to probabilities,
 `CalibratedClassifierCV(SVC, ensemble=False)`, five fits of 4/5 of the data and one of all; **`BayesSVC`**,
-whose fit includes the exact solution, every leave-one-out decision value and the sigmoid; and **naive
-leave-one-out**, 25 random rows left out in turn and `SVC` trained again without each, multiplied by
-rows / 25. All with the rbf kernel and gamma = 1/d, on the training part of the first split of the IDA
-benchmark sets, standardised, and on a synthetic noisy problem (`make_classification`, 20 features, 8
-informative, flip_y = 0.2). The first three are timed in turn, round after round, and the best time of each
-is taken, so that all meet the same machine. At one thread BLAS is limited to one, at two threads to two,
-and n_jobs is the same number, as threads (for `SVC`, whose fit cannot use them, only BLAS is; the naive
-rows run side by side)."""
+whose fit includes the exact solution, the left-out decision values (strata leave; of 5000 rows, those of
+a sample of about 2000) and the sigmoid; and **naive leave-one-out**, 25 random rows left out in turn and
+`SVC` trained again without each, multiplied by rows / 25. All with the rbf kernel and gamma = 1/d, on the
+training part of the first split of the IDA benchmark sets, standardised, and on a synthetic noisy problem
+(`make_classification`, 20 features, 8 informative, flip_y = 0.2). The first three are timed in turn, round
+after round, and the best time of each is taken, so that all meet the same machine. At one thread BLAS is
+limited to one, at two threads to two, and n_jobs is the same number, as threads (for `SVC`, whose fit cannot
+use them, only BLAS is; the naive rows run side by side)."""
 
 SIZES = (500, 1000, 2000, 5000)
 NAIVE_ROWS = 25

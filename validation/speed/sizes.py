@@ -57,8 +57,8 @@ import json, resource, time
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.svm import SVC
 from bayes_svm import BayesSVC
-from validation.speed.sizes import REPEATS, SHORT, {problem}
-X, y = {problem}({n}, {n_classes})
+from validation.speed.sizes import REPEATS, SHORT, {source}
+X, y = {source}({n}, {n_classes})
 times = []
 while len(times) < REPEATS + 1 and (not times or times[-1] < SHORT):
     started = time.perf_counter()
@@ -100,16 +100,16 @@ def weak_problem(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def fitted(model: str, n: int, C: float, n_classes: int = 2, problem: str = "problem") -> Fit:
-    """Fit a model of the table in a process of its own, on a problem of this module."""
-    script = FIT.format(n=n, n_classes=n_classes, model=MODELS[model].format(C=C), problem=problem)
+def fitted(model: str, n: int, C: float, n_classes: int = 2, source: str = "problem") -> Fit:
+    """Fit a model of the table in a process of its own, on what a function of this module makes."""
+    script = FIT.format(n=n, n_classes=n_classes, model=MODELS[model].format(C=C), source=source)
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
     fit = Fit(*json.loads(done.stdout))
     say(
-        f"{model}, {problem}, {n} rows, {n_classes} classes, C = {C:g}: {fit.seconds:.3g} s, "
+        f"{model}, {source}, {n} rows, {n_classes} classes, C = {C:g}: {fit.seconds:.3g} s, "
         f"{fit.gib:.2f} GiB, exact: {fit.exact}"
     )
     return fit
