@@ -27,7 +27,6 @@ from bayes_svm.utils.metaestimators import (
     fitted_on_rows,
     leaving_all_out,
     left_out_proba,
-    weighting_all,
 )
 from bayes_svm.utils.scikit_learn import (
     HasMethods,
@@ -166,9 +165,8 @@ class PairwiseCouplingClassifier(LinkedToItsPage, ClassifierMixin, MetaEstimator
             If the estimator is a class, not an instance.
         ValueError
             For fewer than two classes, for an estimator without ``predict_proba``, if there are sample
-            weights and its ``fit`` takes none, if its class weights name a class that y does not hold while
-            one that y holds is missing, and if the estimator refuses a pair, as BayesSVC does if a class has
-            one member.
+            weights and its ``fit`` takes none, and if the estimator refuses a pair, as BayesSVC does if a
+            class has one member.
         MemoryError
             If the pairwise probabilities of the training points do not fit.
         """
@@ -191,9 +189,7 @@ class PairwiseCouplingClassifier(LinkedToItsPage, ClassifierMixin, MetaEstimator
             np.flatnonzero(((numbers == i) | (numbers == j)) & (weight > 0))
             for i, j in combinations(range(len(self.classes_)), 2)
         ]
-        # Few rows would be in the samples of all pairs of their class; and no pair holds all classes.
-        estimator = weighting_all(leaving_all_out(self._pair_estimator()), self.classes_, numbers, weight)
-        self._fit_pairs(estimator, X, labels, rows, self._routed(sample_weight, params))
+        self._fit_pairs(X, labels, rows, self._routed(sample_weight, params))
         self.pairwise_indices_ = rows if self._pairwise() else None
         if not self._pairwise():
             for name in ("n_features_in_", "feature_names_in_"):
@@ -297,9 +293,9 @@ class PairwiseCouplingClassifier(LinkedToItsPage, ClassifierMixin, MetaEstimator
         given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
         return dict(process_routing(self, "fit", **given).estimator.fit)
 
-    def _fit_pairs(
-        self, estimator: Any, X: Any, y: NDArray[Any], rows: list[Indices], params: dict[str, Any]
-    ) -> None:
+    def _fit_pairs(self, X: Any, y: NDArray[Any], rows: list[Indices], params: dict[str, Any]) -> None:
+        # Few rows would be in the samples of all pairs of their class.
+        estimator = leaving_all_out(self._pair_estimator())
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_pair)(estimator, X, y, pair_rows, params) for pair_rows in rows
         )

@@ -13,7 +13,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from bayes_svm.utils.checks import class_weights
 from bayes_svm.utils.scikit_learn import check_method_params, num_samples, safe_split
 from bayes_svm.utils.warn import warn
 
@@ -33,7 +32,6 @@ __all__ = [
     "rows_for",
     "split_pipeline",
     "warn_of_steps",
-    "weighting_all",
 ]
 
 
@@ -83,7 +81,8 @@ def fitted_on_rows(
 ) -> Any:
     """A clone fitted on some rows, with their part of the parameters of ``fit``.
 
-    Of a kernel matrix it gets the rows and the columns.
+    Of a kernel matrix it gets the rows and the columns. A dict of class weights that names only some of the
+    classes of y is completed, as the rows may hold none of those that it names.
 
     Raises
     ------
@@ -95,9 +94,22 @@ def fitted_on_rows(
         counted = of_rows and values is not None and not isinstance(values, Real)
         if counted and num_samples(values) != len(y):
             raise ValueError(f"{name} has {num_samples(values)} entries, and there are {len(y)} rows.")
-    model = clone(estimator)
+    model = _weighting_all_classes(clone(estimator), y)
     X_part, y_part = safe_split(model, X, y, rows)
     return model.fit(X_part, y_part, **check_method_params(X, params, indices=rows))
+
+
+def _weighting_all_classes(estimator: Any, y: NDArray[Any]) -> Any:
+    """The estimator, its dicts of class weights completed with 1 for the classes that they do not name.
+
+    A dict that names anything else is left as it is, for the estimator to refuse.
+    """
+    for name, given in estimator.get_params().items():
+        if name.split("__")[-1] == "class_weight" and isinstance(given, Mapping):
+            equal = dict.fromkeys(y.tolist(), 1.0)
+            if set(given) <= set(equal):
+                estimator.set_params(**{name: equal | dict(given)})
+    return estimator
 
 
 def rows_for(estimator: Any, X: Any, rows: NDArray[np.intp], train: NDArray[np.intp]) -> Any:
@@ -157,24 +169,6 @@ def leaving_all_out(estimator: Any) -> Any:
     model = clone(estimator)
     sizes = [name for name in model.get_params() if name.split("__")[-1] == "leave_out_size"]
     return model.set_params(**dict.fromkeys(sizes)) if sizes else model
-
-
-def weighting_all(estimator: Any, classes: NDArray[Any], y: NDArray[np.intp], weight: Any) -> Any:
-    """A clone whose dicts of class weights name every class, for fits to rows of some of the classes.
-
-    Raises
-    ------
-    ValueError
-        If a class weight is not a finite number above 0, or if a dict names a class that y does not hold
-        while a class that y holds is missing.
-    """
-    model = clone(estimator)
-    for name, given in model.get_params().items():
-        of_classes = name.split("__")[-1] == "class_weight" and isinstance(given, Mapping)
-        if of_classes and not set(classes.tolist()) <= set(given):
-            factors = class_weights(given, classes, y, weight)
-            model.set_params(**{name: dict(zip(classes.tolist(), factors.tolist(), strict=True))})
-    return model
 
 
 def left_out_proba(estimator: Any) -> NDArray[np.float64] | None:

@@ -19,12 +19,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Leave the rows of a table out, one stratum at a time (with --groups, whole groups at a time), of "
         "one machine, that of fit and report with --quick. A stratum is one row of the rarest class and its "
-        "share of the others. The CSV has one line for each row: its number or identifier, its label, its "
-        "decision values by the machine trained on all rows and by the machine trained without its stratum, "
-        "its probability, the predicted class, and how the value was found. For two classes the decision "
-        "values and the probability are those of the class in the probability's name; for more classes there "
-        "is a column for each class. Finished values are kept in FILE.partial until all are known. FILE "
-        "itself is written last, and does not depend on interruptions."
+        "share of the others. The CSV has one line for each row: its label, its decision "
+        "values by the machine trained on all rows and by the machine trained without its stratum, its "
+        "probability, the predicted class, and how the value was found. For two classes the decision values "
+        "and the probability are those of the class in the probability's name; for more classes there is a "
+        "column for each class. Finished values are kept in FILE.partial until all are known. FILE itself is "
+        "written last, and does not depend on interruptions."
     )
     add_table(parser, required=True)
     parser.add_argument(

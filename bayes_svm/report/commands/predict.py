@@ -25,10 +25,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "Predict the rows of a new table. The CSV has one line for each row: identifier, predicted class, "
         "probability with its interval (of each class, if there are more than two), answer, and reason. The "
         "answer is the predicted class or 'ask a person'. Reasons to ask a person are a missing value "
-        "(unless the model was fitted with --impute), an unknown or unreadable value, a number outside the "
-        "training range by more than a tenth of its width (with more than 20 columns of numbers: more of "
-        "them than chance explains, or one far outside), a row unlike the training data, and a probability "
-        "too low for the --max-risk of the fit, or that no probability is high enough for it. A "
+        "(unless the model was fitted with --impute), an unknown value, a number outside the training range "
+        "(with more than 20 columns of numbers: more of them than chance explains, or one far outside), a "
+        "row unlike the training data, and a probability too low for the --max-risk of the fit. A "
         f"probability may lie outside its interval: it {WHY_OUTSIDE}. Columns are matched by name. A text "
         "that a spreadsheet would take for a formula begins with an apostrophe."
     )
