@@ -182,11 +182,9 @@ class BayesSVC(SVCPredictions):
     left_out_proba_ : array of shape (n_samples, n_classes)
         The link's probabilities at these values. A joint link has many parameters, and of two classes there
         may be few groups, or fewer than 100 rows; a link fitted to all would look too good. The probabilities
-        of a row are then those of a link fitted without the row's fold of the strata; with several classes
-        only the joint link is fitted anew, not those of the classes. There are ten folds, or as many as
-        strata if these are fewer; with groups of two classes, as many as strata with the rarer class. If one
-        of two classes would keep fewer than three rows, the link is that of all rows. NaN for a row that is
-        not left out.
+        of a row are then by a link fitted without its fold of the strata; of several classes, only the joint
+        link is. There are at most ten folds, and no more than strata (with groups, strata with the rarer of
+        two classes). Where one of two would keep fewer than three rows, all rows count. NaN if not left out.
     left_out_ : LeaveOneOut
         The left-out values with their status and accuracy, and what :meth:`predict` would have returned for
         each row: its error, recall, precision and F1.
