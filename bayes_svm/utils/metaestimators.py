@@ -81,8 +81,8 @@ def fitted_on_rows(
 ) -> Any:
     """A clone fitted on some rows, with their part of the parameters of ``fit``.
 
-    Of a kernel matrix it gets the rows and the columns. A dict of class weights that names only some of the
-    classes of y is completed, as the rows may hold none of those that it names.
+    Of a kernel matrix it gets the rows and the columns. A dict of class weights that names a class
+    of y which the rows lack is completed, for the estimator to accept it.
 
     Raises
     ------
@@ -94,21 +94,21 @@ def fitted_on_rows(
         counted = of_rows and values is not None and not isinstance(values, Real)
         if counted and num_samples(values) != len(y):
             raise ValueError(f"{name} has {num_samples(values)} entries, and there are {len(y)} rows.")
-    model = _weighting_all_classes(clone(estimator), y)
+    model = _knowing_all_classes(clone(estimator), y, rows)
     X_part, y_part = safe_split(model, X, y, rows)
     return model.fit(X_part, y_part, **check_method_params(X, params, indices=rows))
 
 
-def _weighting_all_classes(estimator: Any, y: NDArray[Any]) -> Any:
-    """The estimator, its dicts of class weights completed with 1 for the classes that they do not name.
+def _knowing_all_classes(estimator: Any, y: NDArray[Any], rows: NDArray[np.intp]) -> Any:
+    """The estimator; dicts of class weights that name classes of y which the rows lack name all classes of y.
 
-    A dict that names anything else is left as it is, for the estimator to refuse.
+    An estimator accepts classes that it does not see if a dict names those that it sees, too.
     """
     for name, given in estimator.get_params().items():
         if name.split("__")[-1] == "class_weight" and isinstance(given, Mapping):
-            equal = dict.fromkeys(y.tolist(), 1.0)
-            if set(given) <= set(equal):
-                estimator.set_params(**{name: equal | dict(given)})
+            known, seen = dict.fromkeys(y.tolist(), 1.0), set(y[rows].tolist())
+            if given.keys() <= known.keys() and not given.keys() <= seen:
+                estimator.set_params(**{name: known | dict(given)})
     return estimator
 
 

@@ -246,6 +246,8 @@ def test_class_weights_of_some_classes_go_to_every_pair(piped):
         coupled = PairwiseCouplingClassifier(estimator).fit(X, y)
         found.append(coupled.predict_proba(X))
         assert model.class_weight is weights
+        held_out = RejectOptionClassifier(model, target_coverage=0.8, cv=0.3).fit(X, y).estimator_
+        assert held_out.class_weight == weights  # as all classes that it names were seen
     np.testing.assert_array_equal(*found)
     with pytest.raises(ValueError, match=r"classes that y does not hold: \['B'\]"):
         PairwiseCouplingClassifier(BayesSVC(class_weight={"B": 5.0})).fit(X, y)
