@@ -7,7 +7,7 @@ many rows of the tableau. See ``docs/explanation/leave_one_out.md``.
 import cython
 
 if not cython.compiled:
-    from bayes_svm._core.records import DEPENDENT
+    from bayes_svm._core.records import DEPENDENT, LOST
 
 
 def factorise(A, pivots, size):
@@ -51,11 +51,12 @@ def solve_factorised(A, pivots, x, size):
         x[k] /= A[k][k]
 
 
-def _append_factor(base, changed, n, A, pivots, lost):
+def _append_factor(base, changed, n, A, lost):
     """Extend the factors of the first ``n`` changed points by the next one; False if its pivot is lost.
 
     The map is symmetric, except that entries between a point that was in and one that was out have opposite
-    signs. A row of factors therefore gives the column.
+    signs. So the upper factor U gives the lower one, and only U is kept, in the upper triangle of ``A``. Of
+    the lower triangle a row at a time serves as memory.
     """
     own, was_in = changed[n], base.is_in[changed[n]]
     new, row = A[n], base.W[own]
@@ -72,17 +73,56 @@ def _append_factor(base, changed, n, A, pivots, lost):
         new[k] = factor
         earlier[n] = rest if base.is_in[changed[k]] == was_in else -rest
         pivot -= factor * earlier[n]
-    new[n], pivots[n] = pivot, n
-    # The pivot of a point that was out has the size of k(x, x), that of a point that was in of its inverse.
-    size = base.flat[own] / DEPENDENT
-    return abs(pivot) > lost * (1.0 / size if was_in else size)
+    new[n] = pivot
+    return abs(pivot) > lost * _usual_pivot(base, own)
 
 
-def _next_factor(base, changed, n, n_changed, A, pivots, lost):
+def _usual_pivot(base, k):
+    """Size of the pivot of point k: that of k(x, x) for a point that was out, else of its inverse."""
+    size = base.flat[k] / DEPENDENT
+    return 1.0 / size if base.is_in[k] else size
+
+
+def _drop_factor(base, factored, p, n, A, lost):
+    """Take the p-th of n points out of the factors.
+
+    Of the points after it, what the earlier ones leave gains ``d l l'``, where d is the pivot of p and l its
+    column of the lower factor: an update of rank one, row by row (Gill, Golub, Murray and Saunders, Methods
+    for modifying matrix factorizations, 1974, method C1). Where digits would be lost, the factors end.
+    Returns the number of points that they have left.
+    """
+    dropped, column = A[p], A[n - 1]
+    for c in range(p, n - 1):
+        column[c] = dropped[c + 1] / dropped[p]
+    share = dropped[p] if base.is_in[factored[p]] else -dropped[p]
+    for k in range(p):
+        row = A[k]
+        for c in range(p, n - 1):
+            row[c] = row[c + 1]
+    for j in range(p, n - 1):
+        own, old, row, at = factored[j + 1], A[j + 1], A[j], column[j]
+        before = old[j + 1]
+        gain = share * at if base.is_in[own] else -share * at
+        after = before + gain * at
+        least = max(lost * _usual_pivot(base, own), LOST * max(abs(before), abs(gain * at)))
+        if not abs(after) > least:
+            factored[j] = -1
+            return j
+        ratio, part = after / before, at / before
+        row[j], factored[j] = after, own
+        for c in range(j + 1, n - 1):
+            column[c] -= part * old[c + 1]
+            row[c] = ratio * old[c + 1] + gain * column[c]
+        share /= ratio
+    factored[n - 1] = -1
+    return n - 1
+
+
+def _next_factor(base, changed, n, n_changed, A, lost):
     """Extend the factors of the first ``n`` changed points by one of the others; False if none will do."""
     for k in range(n, n_changed):
         changed[n], changed[k] = changed[k], changed[n]
-        if _append_factor(base, changed, n, A, pivots, lost):
+        if _append_factor(base, changed, n, A, lost):
             return True
     return False
 
@@ -90,17 +130,22 @@ def _next_factor(base, changed, n, n_changed, A, pivots, lost):
 def factorise_changed(base, changed, n_changed, lost, scratch):
     """LU factors of the map from inputs to positions of the changed points; False if singular.
 
-    From one event to the next the list of points grows or shrinks by one. The factors of what is the same
-    at its head are kept. The points may be put in another order. Nothing is divided by a pivot below the
-    share ``lost`` of its usual size.
+    From one event to the next the list of points grows or shrinks by one, and so do the factors. The points
+    may be put in another order. Nothing is divided by a pivot below the share ``lost`` of its usual size.
     """
-    A, pivots, factored = scratch.A, scratch.pivots, scratch.factored
+    A, factored, n, n_held = scratch.A, scratch.factored, 0, 0
     assert 0 <= n_changed <= scratch.capacity
-    # Skip the points whose factors are there already.
-    n = 0
-    while n < n_changed and factored[n] == changed[n]:
-        n += 1
-    while n < n_changed and _next_factor(base, changed, n, n_changed, A, pivots, lost):
+    while factored[n_held] >= 0:
+        n_held += 1
+    # Keep the factors of the points at the head of the list; of what is no longer on it, they are dropped.
+    while factored[n] >= 0:
+        if n < n_changed and factored[n] == changed[n]:
+            n += 1
+        elif n < n_changed and factored[n + 1] == changed[n]:
+            n_held = _drop_factor(base, factored, n, n_held, A, lost)
+        else:
+            factored[n] = -1
+    while n < n_changed and _next_factor(base, changed, n, n_changed, A, lost):
         factored[n] = changed[n]
         n += 1
     # -1 ends the list.
@@ -112,7 +157,42 @@ def factorise_changed(base, changed, n_changed, lost, scratch):
     for c in range(n_changed):
         for a in range(n_changed):
             A[a][c] = base.W[changed[c]][changed[a]]
-    return factorise(A, pivots, n_changed)
+    return factorise(A, scratch.pivots, n_changed)
+
+
+def _dot(a, b, first, last):
+    """``a[first:last] @ b[first:last]``, in four sums that do not wait for each other."""
+    one, two, three, four = 0.0, 0.0, 0.0, 0.0
+    i = first
+    while i + 4 <= last:
+        one += a[i] * b[i]
+        two += a[i + 1] * b[i + 1]
+        three += a[i + 2] * b[i + 2]
+        four += a[i + 3] * b[i + 3]
+        i += 4
+    while i < last:
+        one += a[i] * b[i]
+        i += 1
+    return (one + two) + (three + four)
+
+
+def solve_changed(base, changed, n_changed, scratch):
+    """Overwrite ``scratch.weights`` with the solution of the system that :func:`factorise_changed` left."""
+    A, x = scratch.A, scratch.weights
+    if n_changed > 0 and scratch.factored[0] < 0:
+        solve_factorised(A, scratch.pivots, x, n_changed)
+        return
+    # With these signs the lower factor is the transpose of the upper one, divided by its pivots.
+    for a in range(n_changed):
+        x[a] = -x[a] if base.is_in[changed[a]] else x[a]
+    for k in range(n_changed):
+        row, part = A[k], x[k] / A[k][k]
+        for a in range(k + 1, n_changed):
+            x[a] -= part * row[a]
+    for a in range(n_changed):
+        x[a] = -x[a] if base.is_in[changed[a]] else x[a]
+    for k in range(n_changed - 1, -1, -1):
+        x[k] = (x[k] - _dot(A[k], x, k + 1, n_changed)) / A[k][k]
 
 
 def toggle(i, is_in, changed, n_changed):

@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t
 
 from bayes_svm._core.arrays cimport READ, doubles, length, places
-from bayes_svm._core.changed_points cimport factorise_changed, solve_factorised, toggle
+from bayes_svm._core.changed_points cimport factorise_changed, solve_changed, toggle
 from bayes_svm._core.matrix cimport combine
 from bayes_svm._core.records cimport (
     DONE,

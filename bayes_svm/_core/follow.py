@@ -13,7 +13,7 @@ import cython
 
 if not cython.compiled:
     from bayes_svm._core.arrays import READ, doubles, length, places
-    from bayes_svm._core.changed_points import factorise_changed, solve_factorised, toggle
+    from bayes_svm._core.changed_points import factorise_changed, solve_changed, toggle
     from bayes_svm._core.matrix import combine
     from bayes_svm._core.records import (
         DONE,
@@ -36,7 +36,7 @@ def rates(base, motion, state, n_changed, scratch):
     # The inputs of the changed points make their positions of the base move as ``goal`` says.
     for a in range(n_changed):
         weights[a] = motion.goal[changed[a]] - motion.direction[changed[a]]
-    solve_factorised(scratch.A, scratch.pivots, weights, n_changed)
+    solve_changed(base, changed, n_changed, scratch)
     combine(base.W, motion.direction, changed, weights, n_changed, base.m + 1, rate)
     for a in range(n_changed):
         # For a point that has changed sides, the base's input is the position now.
@@ -214,7 +214,7 @@ def _response(base, i, sense, changed, n_changed, scratch):
         weights[a] = 0.0 if own >= 0 else -sense * W[i][changed[a]]
     if own >= 0:
         weights[own] = sense
-    solve_factorised(scratch.A, scratch.pivots, weights, n_changed)
+    solve_changed(base, changed, n_changed, scratch)
     if own >= 0:
         return own, sense * weights[own]
     # The curvature without the changed points, corrected for what these give way.

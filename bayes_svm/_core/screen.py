@@ -1,8 +1,8 @@
-"""A path followed on the rows of its tableau that it comes near; the others are checked where it ends.
+"""A path followed on the rows of its tableau that it comes near, one stretch after the other.
 
-A path changes the sides of a few dozen points. Nearly all of them are among those that the first rates would
-bring to an end of their interval soon. Of the other rows only the positions at the end are computed: what is
-beyond an end of its interval there joins the near rows, and the path is followed anew. The positions are a
+In a stretch a few dozen points change sides. Nearly all of them are among those that its first rates would
+bring to an end of their interval soon. Of the other rows only the positions at its end are computed: what is
+beyond an end of its interval there joins the near rows, and the stretch is followed anew. The positions are a
 linear function of the inputs, so those at the end do not depend on the way.
 """
 
@@ -11,24 +11,46 @@ import cython
 if not cython.compiled:
     from bayes_svm._core.follow import follow_path, number_in, rates
     from bayes_svm._core.matrix import add_rows
-    from bayes_svm._core.records import DONE, NEVER, SETTLED, Motion
+    from bayes_svm._core.records import DONE, NEVER, NO_WAY_ON, SETTLED, Motion
 
-    # A row is near if the first rates bring it to an end of its interval in so many times the length of the
-    # path; or if it is so near to an end that they could in so many.
+    # A stretch is so short that its first rates bring at most so many rows to an end of their interval.
+    FEW = 48
+    # Where that would be less than this share of the path, it is longer.
+    SHORTEST = 0.02
+    # A row is near if these rates bring it to an end in so many times the stretch; or if it is so near to an
+    # end that they could in so many.
     REACH, TOUCH = 1.5, 0.1
-    # A path is followed at most so many times, and then on all rows.
+    # What a stretch leaves within this share of its way from an end of its interval joins the near rows too.
+    SLACK = 0.5
+    # A stretch is followed at most so many times, and then on all rows.
     ROUNDS = 12
 
 
-def _mark_near(m, motion, state, n_changed, end, scratch, near):
-    """Mark the rows that the path needs or may come near. Returns their number."""
+def _stretch(m, motion, state, scratch, remaining, shortest):
+    """Length of the next stretch: what remains, or so much less that it is short."""
+    length, n = remaining, FEW + 1
+    # How far the watched point can fall is known to the end of the path, not of a stretch.
+    while motion.watched < 0 and n > FEW and length > shortest:
+        n = 0
+        for i in range(m):
+            speed = scratch.rate[i]
+            ahead = state.high[i] - state.position[i] if speed > 0.0 else state.position[i] - state.low[i]
+            reached: cython.bint = ahead < length * abs(speed)
+            n += reached
+        if n > FEW:
+            length *= 0.5
+    return length
+
+
+def _mark_near(m, motion, state, n_changed, length, scratch, near):
+    """Mark the rows that the stretch needs or may come near. Returns their number."""
     n = 0
     for i in range(m):
         speed = abs(scratch.rate[i])
         above, below = state.high[i] - state.position[i], state.position[i] - state.low[i]
         ahead = above if scratch.rate[i] > 0.0 else below
         moved: cython.bint = state.low[i] == -NEVER and state.high[i] == NEVER
-        near[i] = moved or ahead < REACH * end * speed or min(above, below) < TOUCH * end * speed
+        near[i] = moved or ahead < REACH * length * speed or min(above, below) < TOUCH * length * speed
         n += near[i]
     for a in range(n_changed):
         n += not near[state.changed[a]]
@@ -51,7 +73,7 @@ def _place(rows, n, k):
     return low
 
 
-def _gather(base, motion, state, n_changed, screen, n):
+def _gather(base, motion, state, n_changed, screen, n, factored):
     """Copy what concerns the near rows: their tableau, their bounds, where they start and how they move."""
     rows, part, at, room = screen.rows, screen.base, screen.state, screen.room
     last = 0
@@ -76,6 +98,11 @@ def _gather(base, motion, state, n_changed, screen, n):
         room.drift[a] = motion.drift[k]
     for a in range(n_changed):
         at.changed[a] = _place(rows, n, state.changed[a])
+    # The factors are of the same points under other numbers.
+    a = 0
+    while factored[a] >= 0:
+        factored[a] = _place(rows, n, factored[a])
+        a += 1
 
 
 def _few(base, n):
@@ -86,40 +113,48 @@ def _few(base, n):
     return base
 
 
-def _mark_missed(base, motion, state, time, screen, n, scratch):
-    """Mark the far rows that are beyond an end of their interval where the path ended.
+def _input(base, k, is_in, at_upper, position):
+    """The input of point k of the base."""
+    if base.is_in[k]:
+        return 0.0 if is_in else position
+    return position if is_in else (base.upper[k] if at_upper else base.lower[k])
 
-    Writes the changes of all positions to ``scratch.rate``. Returns the number of rows that it marks.
+
+def _mark_missed(base, motion, state, time, screen, n, scratch):
+    """Mark the far rows that are beyond an end of their interval where the stretch ended, or nearly there.
+
+    Writes the changes of all positions to ``scratch.rate``. Returns the number of rows that it marks, 0 if
+    none is beyond.
     """
     at, rows, positions, n_moved = screen.state, screen.rows, scratch.rate, 0
     # Every input that is another than at the start moves all positions.
     for c in range(n):
         k = rows[c]
+        # The inputs that the path moves itself are in its direction.
         members: cython.bint = at.low[c] == -NEVER and at.high[c] == NEVER
-        began = base.upper[k] if state.at_upper[k] else base.lower[k]
-        if base.is_in[k] != at.is_in[c]:
-            change = at.position[c] - (0.0 if base.is_in[k] else began)
-        elif base.is_in[k] or members or at.at_upper[c] == state.at_upper[k]:
+        if members and not base.is_in[k]:
             continue
-        else:
-            change = (base.upper[k] if at.at_upper[c] else base.lower[k]) - began
-        screen.moved[n_moved], screen.inputs[n_moved] = k, change
-        n_moved += 1
+        change = _input(base, k, at.is_in[c], at.at_upper[c], at.position[c])
+        change -= _input(base, k, state.is_in[k], state.at_upper[k], state.position[k])
+        if change != 0.0:
+            screen.moved[n_moved], screen.inputs[n_moved] = k, change
+            n_moved += 1
     for i in range(base.m + 1):
         positions[i] = time * motion.direction[i]
     add_rows(base.W, screen.moved, screen.inputs, n_moved, base.m, positions)
-    missed = 0
+    missed, marked = 0, 0
     for i in range(base.m):
-        position = state.position[i] + positions[i]
+        position, slack = state.position[i] + positions[i], SLACK * abs(positions[i])
         beyond: cython.bint = position < state.low[i] or position > state.high[i]
-        if beyond and not screen.near[i]:
+        if not screen.near[i] and (position - slack < state.low[i] or position + slack > state.high[i]):
             screen.near[i] = True
-            missed += 1
-    return missed
+            marked += 1
+            missed += beyond
+    return marked if missed > 0 else 0
 
 
 def _return(m, state, n_changed, screen, n, scratch):
-    """Bring the state of all rows to the end of the path."""
+    """Bring the state of all rows to the end of the stretch."""
     at, rows = screen.state, screen.rows
     for i in range(m):
         state.position[i] += scratch.rate[i]
@@ -129,36 +164,59 @@ def _return(m, state, n_changed, screen, n, scratch):
         state.is_in[k], state.at_upper[k] = at.is_in[c], at.at_upper[c]
     for a in range(n_changed):
         state.changed[a] = rows[at.changed[a]]
-    # The factors go by the numbers of the near rows.
-    scratch.factored[0] = -1
 
 
-def follow_screened(base, motion, state, n_changed, end, max_events, scratch, screen):
-    """The same as :func:`~bayes_svm._core.follow.follow_path`, where it can be on few rows."""
-    n_in = number_in(base.m, state)
-    if screen.base.m == 0 or n_in == 0 or not rates(base, motion, state, n_changed, scratch):
-        return follow_path(base, motion, state, n_in, n_changed, end, max_events, scratch)
-    n = _mark_near(base.m, motion, state, n_changed, end, scratch, screen.near)
+def _follow_stretch(base, motion, state, n_in, n_changed, length, max_events, scratch, screen):
+    """Follow one stretch on few rows; without any event and time where it has to be on all."""
+    n = _mark_near(base.m, motion, state, n_changed, length, scratch, screen.near)
     for _round in range(ROUNDS):
         if n > screen.base.m:
             break
-        _gather(base, motion, state, n_changed, screen, n)
+        _gather(base, motion, state, n_changed, screen, n, scratch.factored)
         room = screen.room
         watched = _place(screen.rows, n, motion.watched) if motion.watched >= 0 else -1
         part = Motion(
             room.direction, room.goal, room.drift, motion.needed, watched,
             motion.sign, motion.steepest, motion.margin,
         )  # fmt: skip
-        scratch.factored[0] = -1
         changed, events, outcome, time = follow_path(
-            _few(screen.base, n), part, screen.state, n_in, n_changed, end, max_events, scratch
+            _few(screen.base, n), part, screen.state, n_in, n_changed, length, max_events, scratch
         )
         if outcome != DONE and outcome != SETTLED:
             break
+        a = 0
+        while scratch.factored[a] >= 0:
+            scratch.factored[a] = screen.rows[scratch.factored[a]]
+            a += 1
         missed = _mark_missed(base, motion, state, time, screen, n, scratch)
         if missed == 0:
             _return(base.m, state, changed, screen, n, scratch)
             return changed, events, outcome, time
         n += missed
     scratch.factored[0] = -1
-    return follow_path(base, motion, state, n_in, n_changed, end, max_events, scratch)
+    return n_changed, 0, NO_WAY_ON, 0.0
+
+
+def follow_screened(base, motion, state, n_changed, end, max_events, scratch, screen):
+    """The same as :func:`~bayes_svm._core.follow.follow_path`, where it can be on few rows."""
+    time, events = 0.0, 0
+    while True:
+        n_in, remaining = number_in(base.m, state), end - time
+        if screen.base.m == 0 or n_in == 0 or not rates(base, motion, state, n_changed, scratch):
+            break
+        length = _stretch(base.m, motion, state, scratch, remaining, SHORTEST * end)
+        n_changed, passed, outcome, step = _follow_stretch(
+            base, motion, state, n_in, n_changed, length, max_events - events, scratch, screen
+        )
+        if outcome == NO_WAY_ON:
+            break
+        events += passed
+        if outcome == SETTLED:
+            return n_changed, events, outcome, time + step
+        if length == remaining:
+            return n_changed, events, outcome, end
+        time += step
+    n_changed, passed, outcome, step = follow_path(
+        base, motion, state, n_in, n_changed, remaining, max_events - events, scratch
+    )
+    return n_changed, events + passed, outcome, end if outcome == DONE else time + step

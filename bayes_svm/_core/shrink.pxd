@@ -1,7 +1,7 @@
 from libc.math cimport NAN as nan
 
 from bayes_svm._core.arrays cimport READ, WRITE
-from bayes_svm._core.changed_points cimport factorise_changed, solve_factorised, toggle
+from bayes_svm._core.changed_points cimport factorise_changed, solve_changed, toggle
 from bayes_svm._core.follow cimport put_in, put_out
 from bayes_svm._core.matrix cimport combine
 from bayes_svm._core.records cimport DEPENDENT, LOST, NEVER, SETTLED, Base, BaseState, Ends, Motion, Moves, Room, Scratch, Screen, State

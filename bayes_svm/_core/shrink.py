@@ -8,7 +8,7 @@ if not cython.compiled:
     from math import nan
 
     from bayes_svm._core.arrays import READ, WRITE
-    from bayes_svm._core.changed_points import factorise_changed, solve_factorised, toggle
+    from bayes_svm._core.changed_points import factorise_changed, solve_changed, toggle
     from bayes_svm._core.follow import put_in, put_out
     from bayes_svm._core.matrix import combine
     from bayes_svm._core.records import DEPENDENT, LOST, NEVER, SETTLED, Motion
@@ -113,7 +113,7 @@ def exact_change(base, moves, p, time, start, state, n_changed, n_events, direct
             if changed[a] == moves.rows[j] and base.is_in[changed[a]] and not moves.stays[j]:
                 weights[a] = time * moves.exact_change[j] - direction[changed[a]]
     # Solve for the inputs of the changed points; all other positions follow.
-    solve_factorised(scratch.A, scratch.pivots, weights, n_changed)
+    solve_changed(base, changed, n_changed, scratch)
     combine(base.W, direction, changed, weights, n_changed, base.m + 1, rate)
     for k in range(base.m):
         # Everything is read, whether it is wanted or not, so that the loop has no branch.

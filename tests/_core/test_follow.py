@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from _sources import sources
-from bayes_svm._core.records import LOST, Base
+from bayes_svm._core.records import LOST, LOST_ON_THE_WAY, Base
 from bayes_svm.dual.tableau_path import scratch
 
 # C alone can call these when they are compiled.
 steps = sources().changed_points
 factorise, factorise_changed = steps.factorise, steps.factorise_changed
-solve_factorised, toggle = steps.solve_factorised, steps.toggle
+solve_changed, solve_factorised, toggle = steps.solve_changed, steps.solve_factorised, steps.toggle
 random = np.random.default_rng(0)
 
 
@@ -43,16 +43,16 @@ def tableau(K, free):
     return Base(W, is_in, np.zeros(m), np.ones(m), 1e-10 * np.diagonal(K))
 
 
-def solved(base, points, right, memory):
+def solved(base, points, right, memory, lost=LOST):
     """The inputs of the changed points that give these positions, in the points' order."""
-    changed = np.append(points, [0] * (len(memory.A) - len(points)))
-    assert factorise_changed(base, changed, len(points), LOST, memory)
+    changed = np.append(np.asarray(points, dtype=int), [0] * (len(memory.A) - len(points)))
+    assert factorise_changed(base, changed, len(points), lost, memory)
     order = {point: place for place, point in enumerate(points)}
     rows = np.array([order[point] for point in changed[: len(points)]], dtype=int)
-    x = np.append(right[rows], np.zeros(len(memory.A)))
-    solve_factorised(memory.A, memory.pivots, x, len(points))
+    memory.weights[: len(points)] = right[rows]
+    solve_changed(base, changed, len(points), memory)
     inputs = np.empty(len(points))
-    inputs[rows] = x[: len(points)]
+    inputs[rows] = memory.weights[: len(points)]
     return inputs
 
 
@@ -65,6 +65,35 @@ def test_the_changed_points_system_maps_their_inputs_to_their_positions(rank):
         right = random.normal(size=len(points))
         inputs = solved(base, points, right, memory)
         np.testing.assert_allclose(inputs @ base.W[np.ix_(points, points)], right, rtol=1e-8, atol=1e-10)
+
+
+def test_points_that_leave_the_list_leave_the_factors(monkeypatch):
+    X, points, appended = random.normal(size=(24, 30)), [], []
+    base, memory = tableau(X @ X.T, 10), scratch(24, 30)
+    append = steps._append_factor
+    monkeypatch.setattr(steps, "_append_factor", lambda *given: appended.append(given) or append(*given))
+    for _ in range(300):
+        joins = [point for point in range(24) if point not in points]
+        if len(points) < 2 or (joins and random.random() < 0.55):
+            points.append(random.choice(joins))
+        else:
+            points.pop(random.integers(len(points)))
+        right = random.normal(size=len(points))
+        inputs = solved(base, points, right, memory)
+        np.testing.assert_allclose(inputs @ base.W[np.ix_(points, points)], right, atol=1e-8)
+        # Only a point that has joined is appended.
+        assert len(appended) <= 1
+        appended.clear()
+
+
+def test_factors_that_would_lose_digits_are_made_anew():
+    # Without the first point, whose pivot is small, the second's would be a difference of large numbers.
+    W = np.array([[1e-7, 1.0, 0.0], [1.0, 1.5, 0.0], [0.0, 0.0, 0.0]])
+    base = Base(W, np.zeros(2, dtype=bool), np.zeros(2), np.ones(2), np.full(2, 1e-10))
+    memory = scratch(2, 4)
+    for points in ([0, 1], [1]):
+        inputs = solved(base, points, np.full(len(points), 3.0), memory, lost=LOST_ON_THE_WAY)
+    assert inputs[0] == 2.0
 
 
 def test_points_that_no_order_helps_are_factorised_by_exchanging_rows():

@@ -16,9 +16,15 @@ def ends_of(call):
     return call[-2]
 
 
-@pytest.mark.parametrize(("reach", "touch"), [(0.0, 0.0), (0.5, 0.0), (1.5, 0.1), (50.0, 50.0)])
-def test_far_rows_join_until_the_path_ends_as_on_all_rows(monkeypatch, reach, touch):
+@pytest.mark.parametrize(
+    ("few", "reach", "touch", "slack"),
+    [(1000, 0.0, 0.0, 0.0), (1000, 0.5, 0.0, 0.0), (48, 1.5, 0.1, 0.5), (1000, 50.0, 50.0, 0.0)]
+    + [(0, 0.0, 0.0, 0.0), (2, 0.5, 0.0, 0.1), (5, 1.5, 0.1, 0.5)],
+)
+def test_far_rows_join_until_the_path_ends_as_on_all_rows(monkeypatch, few, reach, touch, slack):
     compared = 0
+    monkeypatch.setattr(screen, "FEW", few)
+    monkeypatch.setattr(screen, "SLACK", slack)
     for call in [call for call in recorded("shrink.shrink_each", 40) if len(call[-1].rows)]:
         monkeypatch.setattr(screen, "REACH", reach)
         monkeypatch.setattr(screen, "TOUCH", touch)
