@@ -100,6 +100,8 @@ def _use_everything():
         for C in (0.3, 30.0):
             leave_one_out(SVC(C=C), X, y)
             leave_one_out(SVC(C=C), X, y, groups=np.arange(len(y)) // 3)
+            with mock.patch.object(signs, "WORTH_A_CHECK", 1):
+                leave_one_out(SVC(C=C), X, y, sign_only=True)
 
 
 @cache
@@ -110,3 +112,14 @@ def recorded(name, most=12):
         _use_everything()
     chosen = np.unique(np.linspace(0, len(calls) - 1, most).astype(int)) if calls else []
     return [calls[k] for k in chosen]
+
+
+@cache
+def cut_into_legs():
+    """Arguments of calls of ``shrink.shrink_each`` where some paths have so many events that they are cut."""
+    calls = []
+    with mock.patch.object(tableau_path, "LEAST_ROWS", 0), _watched("shrink.shrink_each", calls):
+        for n, d, noise, C in ((160, 1, 2.0, 10.0), (240, 2, 0.7, 300.0)):
+            X, y = noisy(n, d=d, noise=noise)
+            leave_one_out(SVC(C=C, gamma=2.0), X, y, groups=np.arange(n) // 10)
+    return calls

@@ -104,16 +104,15 @@ def _drop_factor(base, factored, p, n, A, lost):
         before = old[j + 1]
         gain = share * at if base.is_in[own] else -share * at
         after = before + gain * at
-        least = max(lost * _usual_pivot(base, own), LOST * max(abs(before), abs(gain * at)))
-        if not abs(after) > least:
+        if not abs(after) > max(lost * _usual_pivot(base, own), LOST * abs(before)):
             factored[j] = -1
             return j
-        ratio, part = after / before, at / before
+        part = at / before
         row[j], factored[j] = after, own
         for c in range(j + 1, n - 1):
+            row[c] = old[c + 1] + gain * column[c]
             column[c] -= part * old[c + 1]
-            row[c] = ratio * old[c + 1] + gain * column[c]
-        share /= ratio
+        share *= before / after
     factored[n - 1] = -1
     return n - 1
 
@@ -137,7 +136,7 @@ def factorise_changed(base, changed, n_changed, lost, scratch):
     assert 0 <= n_changed <= scratch.capacity
     while factored[n_held] >= 0:
         n_held += 1
-    # Keep the factors of the points at the head of the list; of what is no longer on it, they are dropped.
+    # Keep the factors of the points at the head of the list. A point that has left it is dropped from them.
     while factored[n] >= 0:
         if n < n_changed and factored[n] == changed[n]:
             n += 1

@@ -151,13 +151,14 @@ class Scratch(NamedTuple):
     wait : array of shape (m,)
         Time until each position reaches an end of its interval.
     A : array of shape (capacity, capacity)
-        LU factors of the system of the changed points.
+        Factors of the system of the changed points: the upper one, which gives the lower one; or both, if
+        ``factored`` is empty.
     pivots : array of shape (capacity,)
-        Row exchanges of these factors.
+        Row exchanges, if both are there.
     weights : array of shape (capacity,)
         Right-hand side of the system, then its solution.
     factored : array of shape (capacity + 1,)
-        The points whose factors ``A`` holds, in order, then -1.
+        The points whose upper factor ``A`` holds, in order, then -1.
     """
 
     rate: Array

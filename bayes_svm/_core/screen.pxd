@@ -18,7 +18,7 @@ cdef enum:
     FEW = 48
     ROUNDS = 12
 
-cdef double _stretch(
+cdef double _length_of_leg(
     Py_ssize_t m, Motion motion, State state, Scratch scratch, double remaining, double shortest
 ) noexcept nogil
 cdef Py_ssize_t _mark_near(
@@ -34,9 +34,9 @@ cdef Py_ssize_t _mark_missed(
     Base base, Motion motion, State state, double time, Screen screen, Py_ssize_t n, Scratch scratch
 ) noexcept nogil
 cdef void _return(
-    Py_ssize_t m, State state, Py_ssize_t n_changed, Screen screen, Py_ssize_t n, Scratch scratch
+    Py_ssize_t m, State state, double* positions, Py_ssize_t n_changed, Screen screen, Py_ssize_t n
 ) noexcept nogil
-cdef (Py_ssize_t, Py_ssize_t, int, double) _follow_stretch(
+cdef (Py_ssize_t, Py_ssize_t, int, double) _follow_on_few(
     Base base,
     Motion motion,
     State state,

@@ -1,8 +1,8 @@
-"""A path followed on the rows of its tableau that it comes near, one stretch after the other.
+"""A path followed on the rows of its tableau that it comes near, one leg after the other.
 
-In a stretch a few dozen points change sides. Nearly all of them are among those that its first rates would
+In a leg a few dozen points change sides. Nearly all of them are among those that its first rates would
 bring to an end of their interval soon. Of the other rows only the positions at its end are computed: what is
-beyond an end of its interval there joins the near rows, and the stretch is followed anew. The positions are a
+beyond an end of its interval there joins the near rows, and the leg is followed anew. The positions are a
 linear function of the inputs, so those at the end do not depend on the way.
 """
 
@@ -13,23 +13,23 @@ if not cython.compiled:
     from bayes_svm._core.matrix import add_rows
     from bayes_svm._core.records import DONE, NEVER, NO_WAY_ON, SETTLED, Motion
 
-    # A stretch is so short that its first rates bring at most so many rows to an end of their interval.
+    # A leg is so short that its first rates bring at most so many rows to an end of their interval.
     FEW = 48
-    # Where that would be less than this share of the path, it is longer.
+    # It is not halved below this share of the path.
     SHORTEST = 0.02
-    # A row is near if these rates bring it to an end in so many times the stretch; or if it is so near to an
-    # end that they could in so many.
+    # A row is near if these rates bring it to an end in so many times the leg; or if it is so near to an end
+    # that they could in so many.
     REACH, TOUCH = 1.5, 0.1
-    # What a stretch leaves within this share of its way from an end of its interval joins the near rows too.
+    # What a leg leaves within this share of its way from an end of its interval joins the near rows too.
     SLACK = 0.5
-    # A stretch is followed at most so many times, and then on all rows.
+    # A leg is followed on few rows at most so many times, and then on all.
     ROUNDS = 12
 
 
-def _stretch(m, motion, state, scratch, remaining, shortest):
-    """Length of the next stretch: what remains, or so much less that it is short."""
+def _length_of_leg(m, motion, state, scratch, remaining, shortest):
+    """Length of the next leg: what remains, halved until few rows reach an end of their interval."""
     length, n = remaining, FEW + 1
-    # How far the watched point can fall is known to the end of the path, not of a stretch.
+    # How far the watched point can fall is known to the end of the path, not of a leg.
     while motion.watched < 0 and n > FEW and length > shortest:
         n = 0
         for i in range(m):
@@ -43,7 +43,7 @@ def _stretch(m, motion, state, scratch, remaining, shortest):
 
 
 def _mark_near(m, motion, state, n_changed, length, scratch, near):
-    """Mark the rows that the stretch needs or may come near. Returns their number."""
+    """Mark the rows that the leg needs or may come near. Returns their number."""
     n = 0
     for i in range(m):
         speed = abs(scratch.rate[i])
@@ -121,19 +121,16 @@ def _input(base, k, is_in, at_upper, position):
 
 
 def _mark_missed(base, motion, state, time, screen, n, scratch):
-    """Mark the far rows that are beyond an end of their interval where the stretch ended, or nearly there.
+    """Mark the far rows that are beyond an end of their interval where the leg ended, or nearly there.
 
     Writes the changes of all positions to ``scratch.rate``. Returns the number of rows that it marks, 0 if
     none is beyond.
     """
     at, rows, positions, n_moved = screen.state, screen.rows, scratch.rate, 0
-    # Every input that is another than at the start moves all positions.
+    # Every input that is another than at the start moves all positions. Those that the path moves itself are
+    # in its direction.
     for c in range(n):
         k = rows[c]
-        # The inputs that the path moves itself are in its direction.
-        members: cython.bint = at.low[c] == -NEVER and at.high[c] == NEVER
-        if members and not base.is_in[k]:
-            continue
         change = _input(base, k, at.is_in[c], at.at_upper[c], at.position[c])
         change -= _input(base, k, state.is_in[k], state.at_upper[k], state.position[k])
         if change != 0.0:
@@ -153,11 +150,11 @@ def _mark_missed(base, motion, state, time, screen, n, scratch):
     return marked if missed > 0 else 0
 
 
-def _return(m, state, n_changed, screen, n, scratch):
-    """Bring the state of all rows to the end of the stretch."""
+def _return(m, state, positions, n_changed, screen, n):
+    """Bring the state of all rows to the end of the leg."""
     at, rows = screen.state, screen.rows
     for i in range(m):
-        state.position[i] += scratch.rate[i]
+        state.position[i] += positions[i]
     for c in range(n):
         k = rows[c]
         state.position[k], state.low[k], state.high[k] = at.position[c], at.low[c], at.high[c]
@@ -166,8 +163,8 @@ def _return(m, state, n_changed, screen, n, scratch):
         state.changed[a] = rows[at.changed[a]]
 
 
-def _follow_stretch(base, motion, state, n_in, n_changed, length, max_events, scratch, screen):
-    """Follow one stretch on few rows; without any event and time where it has to be on all."""
+def _follow_on_few(base, motion, state, n_in, n_changed, length, max_events, scratch, screen):
+    """Follow a leg on the rows that it comes near. ``NO_WAY_ON`` means that nothing is done."""
     n = _mark_near(base.m, motion, state, n_changed, length, scratch, screen.near)
     for _round in range(ROUNDS):
         if n > screen.base.m:
@@ -182,41 +179,41 @@ def _follow_stretch(base, motion, state, n_in, n_changed, length, max_events, sc
         changed, events, outcome, time = follow_path(
             _few(screen.base, n), part, screen.state, n_in, n_changed, length, max_events, scratch
         )
-        if outcome != DONE and outcome != SETTLED:
-            break
         a = 0
         while scratch.factored[a] >= 0:
             scratch.factored[a] = screen.rows[scratch.factored[a]]
             a += 1
+        if outcome != DONE and outcome != SETTLED:
+            break
         missed = _mark_missed(base, motion, state, time, screen, n, scratch)
         if missed == 0:
-            _return(base.m, state, changed, screen, n, scratch)
+            _return(base.m, state, scratch.rate, changed, screen, n)
             return changed, events, outcome, time
         n += missed
-    scratch.factored[0] = -1
     return n_changed, 0, NO_WAY_ON, 0.0
 
 
 def follow_screened(base, motion, state, n_changed, end, max_events, scratch, screen):
-    """The same as :func:`~bayes_svm._core.follow.follow_path`, where it can be on few rows."""
+    """The same as :func:`~bayes_svm._core.follow.follow_path`, where it can be on few rows.
+
+    Events of far rows that are back where they were at the end of a leg do not count.
+    """
     time, events = 0.0, 0
     while True:
         n_in, remaining = number_in(base.m, state), end - time
-        if screen.base.m == 0 or n_in == 0 or not rates(base, motion, state, n_changed, scratch):
-            break
-        length = _stretch(base.m, motion, state, scratch, remaining, SHORTEST * end)
-        n_changed, passed, outcome, step = _follow_stretch(
-            base, motion, state, n_in, n_changed, length, max_events - events, scratch, screen
-        )
+        length, outcome = remaining, NO_WAY_ON
+        if screen.base.m > 0 and n_in > 0 and rates(base, motion, state, n_changed, scratch):
+            length = _length_of_leg(base.m, motion, state, scratch, remaining, SHORTEST * end)
+            n_changed, passed, outcome, step = _follow_on_few(
+                base, motion, state, n_in, n_changed, length, max_events - events, scratch, screen
+            )
         if outcome == NO_WAY_ON:
-            break
+            n_changed, passed, outcome, step = follow_path(
+                base, motion, state, n_in, n_changed, length, max_events - events, scratch
+            )
         events += passed
-        if outcome == SETTLED:
+        if outcome != DONE:
             return n_changed, events, outcome, time + step
         if length == remaining:
             return n_changed, events, outcome, end
         time += step
-    n_changed, passed, outcome, step = follow_path(
-        base, motion, state, n_in, n_changed, remaining, max_events - events, scratch
-    )
-    return n_changed, events + passed, outcome, end if outcome == DONE else time + step

@@ -11,6 +11,7 @@ from bayes_svm._core.structs cimport base_of, base_state_of, ends_of, moves_of, 
 # The same values as in shrink.py.
 cdef enum:
     EXCHANGES = 5
+    MORE_EVENTS = 100
 cdef extern from *:
     """
     #define AMPLIFIED 100.0
@@ -35,6 +36,25 @@ cdef double exact_change(
     Scratch scratch,
     double* change,
 ) noexcept nogil
+cdef double _excess(
+    Base base, BaseState start, State state, Py_ssize_t k, double* change, double* residual
+) noexcept nogil
+cdef double _largest_excess(
+    Base base, BaseState start, State state, double* change, double* residual
+) noexcept nogil
+cdef (Py_ssize_t, Py_ssize_t) _to_exact_targets(
+    Base base,
+    Moves moves,
+    Py_ssize_t p,
+    double time,
+    BaseState start,
+    State state,
+    Py_ssize_t n_changed,
+    Scratch scratch,
+    Room room,
+    Screen screen,
+) noexcept nogil
+cdef void _clear_goals(Moves moves, Py_ssize_t p, double* goal) noexcept nogil
 cdef (Py_ssize_t, Py_ssize_t) _exchange_exceeding(
     Base base,
     BaseState start,
@@ -47,6 +67,33 @@ cdef (Py_ssize_t, Py_ssize_t) _exchange_exceeding(
 ) noexcept nogil
 cdef double wrong_side(Py_ssize_t m, State state, double* residual) noexcept nogil
 cdef double _kept_parts(Moves moves, Py_ssize_t p, double* residual) noexcept nogil
+cdef (Py_ssize_t, Py_ssize_t, int, double) _follow(
+    Base base,
+    Moves moves,
+    Py_ssize_t p,
+    BaseState start,
+    Py_ssize_t max_events,
+    double margin,
+    State state,
+    Py_ssize_t n_changed,
+    Scratch scratch,
+    Room room,
+    Screen screen,
+) noexcept nogil
+cdef (Py_ssize_t, Py_ssize_t) _settle(
+    Base base,
+    Moves moves,
+    Py_ssize_t p,
+    double time,
+    BaseState start,
+    State state,
+    Py_ssize_t n_changed,
+    Py_ssize_t events,
+    double beyond,
+    Scratch scratch,
+    Room room,
+    Ends ends,
+) noexcept nogil
 cdef void _shrink(
     Base base,
     Moves moves,

@@ -26,6 +26,8 @@ if not cython.compiled:
 
     # At most so many times, points are exchanged for the exact targets.
     EXCHANGES = 5
+    # On its way to these, a path has at most so many events. Mostly they are few, but each tie may be one.
+    MORE_EVENTS = 100
     # Where the tableau amplifies rounding, up to so many times the rounding of the solution is left alone:
     # exchanged for that, many points that tie on the margin would come in, which depend on each other.
     AMPLIFIED = 100.0
@@ -135,25 +137,66 @@ def exact_change(base, moves, p, time, start, state, n_changed, n_events, direct
     return rate[base.m]
 
 
+def _excess(base, start, state, k, change, residual):
+    """How far row k is beyond what is optimal where the path ended, in units of the decision value."""
+    if state.low[k] == -NEVER and state.high[k] == NEVER:
+        return 0.0
+    if not state.is_in[k]:
+        return residual[k] if state.at_upper[k] else -residual[k]
+    beta = start.exact_beta[k] + change[k]
+    # The curvature of a point is at most its shifted k(x, x).
+    return max(beta - base.upper[k], base.lower[k] - beta) * base.flat[k] / DEPENDENT
+
+
+def _largest_excess(base, start, state, change, residual):
+    """The largest of all rows."""
+    largest = 0.0
+    for k in range(base.m):
+        largest = max(largest, _excess(base, start, state, k, change, residual))
+    return largest
+
+
+def _to_exact_targets(base, moves, p, time, start, state, n_changed, scratch, room, screen):
+    """Follow the optimum from where path p ended, at the perturbed targets, to that at the exact ones.
+
+    Returns the length of ``changed``, and the number of events.
+    """
+    # Positions of the base move by the difference of the targets.
+    for k in range(base.m):
+        exact = start.exact_beta[k] if base.is_in[k] else start.exact_residual[k]
+        room.direction[k] = exact - start.position[k]
+    room.direction[base.m] = 0.0
+    for j in range(moves.start[p], moves.start[p + 1]):
+        k = moves.rows[j]
+        if k >= 0 and base.is_in[k] and not moves.stays[j]:
+            room.goal[k] = room.direction[k] + time * (moves.exact_change[j] - moves.change[j])
+    motion = Motion(room.direction, room.goal, room.drift, 0.0, -1, 0.0, 0.0, 0.0)
+    n_changed, events, _, _ = follow_screened(
+        base, motion, state, n_changed, 1.0, MORE_EVENTS, scratch, screen
+    )
+    _clear_goals(moves, p, room.goal)
+    return n_changed, events
+
+
+def _clear_goals(moves, p, goal):
+    """Leave the goals at zero for the next path."""
+    for j in range(moves.start[p], moves.start[p + 1]):
+        if moves.rows[j] >= 0:
+            goal[moves.rows[j]] = 0.0
+
+
 def _exchange_exceeding(base, start, state, n_changed, change, residual, excess, capacity):
     """Put out the points whose beta exceeds a bound, and let in those at a bound that are on the wrong side.
-
-    What is less than ``excess``, in units of the decision value, is rounding.
 
     Returns the length of ``changed``, and how many points it has exchanged.
     """
     exchanged = 0
     for k in range(base.m):
-        members: cython.bint = state.low[k] == -NEVER and state.high[k] == NEVER
-        beta = start.exact_beta[k] + change[k]
-        above, below = beta - base.upper[k], base.lower[k] - beta
-        wrong = residual[k] if state.at_upper[k] else -residual[k]
-        # The curvature of a point is at most its shifted k(x, x).
-        own = max(above, below) * base.flat[k] / DEPENDENT if state.is_in[k] else wrong
-        if members or not own > excess or n_changed == capacity:
+        if n_changed == capacity or not _excess(base, start, state, k, change, residual) > excess:
             continue
+        beta = start.exact_beta[k] + change[k]
         if state.is_in[k]:
-            n_changed = put_out(k, above > below, state, n_changed)
+            n_changed = put_out(k, beta > base.upper[k], state, n_changed)
         else:
             n_changed = put_in(base, k, beta, state, n_changed)
         exchanged += 1
@@ -181,11 +224,8 @@ def _kept_parts(moves, p, residual):
     return worst
 
 
-def _shrink(base, moves, p, start, max_events, margin, excess, state, scratch, room, ends, screen):
-    """Follow path p, and write where it ends."""
-    # Put the state to the base, with the bounds that this path's members keep.
-    _exchange_bounds(base, moves, p)
-    n_changed = begin(base, moves, p, start, state, room.goal)
+def _follow(base, moves, p, start, max_events, margin, state, n_changed, scratch, room, screen):
+    """Follow path p from its start at the perturbed targets."""
     # The other points take up what the members lose.
     needed = 0.0
     for j in range(moves.start[p], moves.start[p + 1]):
@@ -200,26 +240,57 @@ def _shrink(base, moves, p, start, max_events, margin, excess, state, scratch, r
         moves.steepest[p],
         margin,
     )
-    n_changed, events, outcome, time = follow_screened(
-        base, motion, state, n_changed, 1.0, max_events, scratch, screen
-    )
-    # Leave the goals at zero for the next path.
-    for j in range(moves.start[p], moves.start[p + 1]):
-        if moves.rows[j] >= 0:
-            room.goal[moves.rows[j]] = 0.0
-    # Solve the last partition at the exact targets. To be optimal there it takes few exchanges, if any.
+    # The factors that another path has left may be of the same points, but rounded otherwise.
+    scratch.factored[0] = -1
+    found = follow_screened(base, motion, state, n_changed, 1.0, max_events, scratch, screen)
+    _clear_goals(moves, p, room.goal)
+    return found
+
+
+def _settle(base, moves, p, time, start, state, n_changed, events, beyond, scratch, room, ends):
+    """Solve the partition where the path ended at the exact targets. Few exchanges make it optimal there.
+
+    Returns the length of ``changed``, and the number of events.
+    """
     ends.intercepts[p] = exact_change(
         base, moves, p, time, start, state, n_changed, events, room.direction, scratch, ends.changes[p]
     )
     for _round in range(EXCHANGES):
         n_changed, exchanged = _exchange_exceeding(
-            base, start, state, n_changed, ends.changes[p], scratch.wait, AMPLIFIED * excess, scratch.capacity
+            base, start, state, n_changed, ends.changes[p], scratch.wait, beyond, scratch.capacity
         )
         if exchanged == 0:
             break
         events += exchanged
         ends.intercepts[p] = exact_change(
             base, moves, p, time, start, state, n_changed, events, room.direction, scratch, ends.changes[p]
+        )
+    return n_changed, events
+
+
+def _shrink(base, moves, p, start, max_events, margin, excess, state, scratch, room, ends, screen):
+    """Follow path p, and write where it ends."""
+    # Put the state to the base, with the bounds that this path's members keep.
+    _exchange_bounds(base, moves, p)
+    beyond = AMPLIFIED * excess
+    n_changed = begin(base, moves, p, start, state, room.goal)
+    n_changed, events, outcome, time = _follow(
+        base, moves, p, start, max_events, margin, state, n_changed, scratch, room, screen
+    )
+    n_changed, events = _settle(
+        base, moves, p, time, start, state, n_changed, events, beyond, scratch, room, ends
+    )
+    if _largest_excess(base, start, state, ends.changes[p], scratch.wait) > beyond:
+        # Of points that nearly depend on each other, exchanging many at once leads away.
+        n_changed = begin(base, moves, p, start, state, room.goal)
+        n_changed, events, outcome, time = _follow(
+            base, moves, p, start, max_events, margin, state, n_changed, scratch, room, screen
+        )
+        n_changed, more = _to_exact_targets(
+            base, moves, p, time, start, state, n_changed, scratch, room, screen
+        )
+        n_changed, events = _settle(
+            base, moves, p, time, start, state, n_changed, events + more, beyond, scratch, room, ends
         )
     ends.events[p], ends.outcomes[p], ends.times[p] = events, outcome, time
     # Measure how far that is from optimal on the tableau's rows.

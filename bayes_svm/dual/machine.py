@@ -123,8 +123,6 @@ class Machine:
         else:
             distinct, number, keys = distinct_rows(X[used])
             gram = kernel_matrix(kernel, X[used[distinct]], n_null)
-            if len(classes) > 2:
-                gram = held(gram)
         row_of = np.full(X.shape[0], -1, dtype=np.intp)
         row_of[used] = number
         convex = kernel.positive_semidefinite or is_convex(gram.whole())

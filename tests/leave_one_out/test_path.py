@@ -294,7 +294,9 @@ def test_without_a_free_point_paths_begin_at_either_end_of_the_interval(monkeypa
     monkeypatch.setattr(path, "ALL_ROWS", rows)
     found = leave_one_out(svc, X, y)
     retrained = leave_one_out(svc, X, y, method="retrain")
-    np.testing.assert_allclose(found.decision_values, retrained.decision_values, rtol=0, atol=1e-10)
+    # With C = 1e-7 the solver has left a residual of 1.6e-10 of one row, and its path none.
+    off = np.abs(found.decision_values - retrained.decision_values)
+    assert (off <= 1e-10 + retrained.kkt_residual).all()
     assert set(found.status) <= EXACT | {"unstable"}
     if rows and C == 1e-3:
         assert np.mean(found.status == "re-trained") < 0.1
