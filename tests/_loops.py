@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from _data import awkward, noisy
 from bayes_svm import BayesSVC, ConformalSVC, leave_one_out
-from bayes_svm.dual import tableau_path
+from bayes_svm.dual import solving, tableau_path
 from bayes_svm.leave_one_out import signs
 
 # Every function of the compiled modules that the package calls.
@@ -115,10 +115,17 @@ def recorded(name, most=12):
 
 
 @cache
-def cut_into_legs():
-    """Arguments of calls of ``shrink.shrink_each`` where some paths have so many events that they are cut."""
+def cut_into_legs(*tie_breaks):
+    """Arguments of calls of ``shrink.shrink_each`` where some paths have so many events that they are cut.
+
+    With ``tie_breaks``, the perturbed targets are so far from the exact ones.
+    """
     calls = []
-    with mock.patch.object(tableau_path, "LEAST_ROWS", 0), _watched("shrink.shrink_each", calls):
+    with (
+        mock.patch.object(tableau_path, "LEAST_ROWS", 0),
+        mock.patch.object(solving, "TIE_BREAKS", tie_breaks or solving.TIE_BREAKS),
+        _watched("shrink.shrink_each", calls),
+    ):
         for n, d, noise, C in ((160, 1, 2.0, 10.0), (240, 2, 0.7, 300.0)):
             X, y = noisy(n, d=d, noise=noise)
             leave_one_out(SVC(C=C, gamma=2.0), X, y, groups=np.arange(n) // 10)

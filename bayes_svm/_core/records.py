@@ -319,7 +319,7 @@ class Room(NamedTuple):
     drift : array of shape (m,)
         Zeros: the targets do not move.
     direction : array of shape (m + 1,)
-        Change of the positions of the base over a path.
+        Change of the positions of the base over a path, or from the perturbed targets to the exact ones.
     """
 
     goal: Array

@@ -4,14 +4,14 @@ from bayes_svm._core.arrays cimport READ, WRITE
 from bayes_svm._core.changed_points cimport factorise_changed, solve_changed, toggle
 from bayes_svm._core.follow cimport put_in, put_out
 from bayes_svm._core.matrix cimport combine
-from bayes_svm._core.records cimport DEPENDENT, LOST, NEVER, SETTLED, Base, BaseState, Ends, Motion, Moves, Room, Scratch, Screen, State
+from bayes_svm._core.records cimport DEPENDENT, DONE, LOST, NEVER, SETTLED, Base, BaseState, Ends, Motion, Moves, Room, Scratch, Screen, State
 from bayes_svm._core.screen cimport follow_screened
 from bayes_svm._core.structs cimport base_of, base_state_of, ends_of, moves_of, room_of, scratch_of, screen_of, state_of
 
 # The same values as in shrink.py.
 cdef enum:
     EXCHANGES = 5
-    MORE_EVENTS = 100
+    EVENTS_TO_EXACT = 100
 cdef extern from *:
     """
     #define AMPLIFIED 100.0
@@ -62,7 +62,7 @@ cdef (Py_ssize_t, Py_ssize_t) _exchange_exceeding(
     Py_ssize_t n_changed,
     double* change,
     double* residual,
-    double excess,
+    double beyond,
     Py_ssize_t capacity,
 ) noexcept nogil
 cdef double wrong_side(Py_ssize_t m, State state, double* residual) noexcept nogil
@@ -80,7 +80,7 @@ cdef (Py_ssize_t, Py_ssize_t, int, double) _follow(
     Room room,
     Screen screen,
 ) noexcept nogil
-cdef (Py_ssize_t, Py_ssize_t) _settle(
+cdef (Py_ssize_t, Py_ssize_t, double) _settle(
     Base base,
     Moves moves,
     Py_ssize_t p,

@@ -11,7 +11,7 @@ if not cython.compiled:
     from bayes_svm._core.changed_points import factorise_changed, solve_changed, toggle
     from bayes_svm._core.follow import put_in, put_out
     from bayes_svm._core.matrix import combine
-    from bayes_svm._core.records import DEPENDENT, LOST, NEVER, SETTLED, Motion
+    from bayes_svm._core.records import DEPENDENT, DONE, LOST, NEVER, SETTLED, Motion
     from bayes_svm._core.screen import follow_screened
     from bayes_svm._core.structs import (
         base_of,
@@ -27,7 +27,7 @@ if not cython.compiled:
     # At most so many times, points are exchanged for the exact targets.
     EXCHANGES = 5
     # On its way to these, a path has at most so many events. Mostly they are few, but each tie may be one.
-    MORE_EVENTS = 100
+    EVENTS_TO_EXACT = 100
     # Where the tableau amplifies rounding, up to so many times the rounding of the solution is left alone:
     # exchanged for that, many points that tie on the margin would come in, which depend on each other.
     AMPLIFIED = 100.0
@@ -149,7 +149,7 @@ def _excess(base, start, state, k, change, residual):
 
 
 def _largest_excess(base, start, state, change, residual):
-    """The largest of all rows."""
+    """How far the row is that is furthest beyond what is optimal."""
     largest = 0.0
     for k in range(base.m):
         largest = max(largest, _excess(base, start, state, k, change, residual))
@@ -161,7 +161,7 @@ def _to_exact_targets(base, moves, p, time, start, state, n_changed, scratch, ro
 
     Returns the length of ``changed``, and the number of events.
     """
-    # Positions of the base move by the difference of the targets.
+    # Positions of the base move by the difference of the targets. The rate of the intercept is not used.
     for k in range(base.m):
         exact = start.exact_beta[k] if base.is_in[k] else start.exact_residual[k]
         room.direction[k] = exact - start.position[k]
@@ -172,7 +172,7 @@ def _to_exact_targets(base, moves, p, time, start, state, n_changed, scratch, ro
             room.goal[k] = room.direction[k] + time * (moves.exact_change[j] - moves.change[j])
     motion = Motion(room.direction, room.goal, room.drift, 0.0, -1, 0.0, 0.0, 0.0)
     n_changed, events, _, _ = follow_screened(
-        base, motion, state, n_changed, 1.0, MORE_EVENTS, scratch, screen
+        base, motion, state, n_changed, 1.0, EVENTS_TO_EXACT, scratch, screen
     )
     _clear_goals(moves, p, room.goal)
     return n_changed, events
@@ -185,14 +185,16 @@ def _clear_goals(moves, p, goal):
             goal[moves.rows[j]] = 0.0
 
 
-def _exchange_exceeding(base, start, state, n_changed, change, residual, excess, capacity):
+def _exchange_exceeding(base, start, state, n_changed, change, residual, beyond, capacity):
     """Put out the points whose beta exceeds a bound, and let in those at a bound that are on the wrong side.
+
+    What is less than ``beyond``, in units of the decision value, is rounding.
 
     Returns the length of ``changed``, and how many points it has exchanged.
     """
     exchanged = 0
     for k in range(base.m):
-        if n_changed == capacity or not _excess(base, start, state, k, change, residual) > excess:
+        if n_changed == capacity or not _excess(base, start, state, k, change, residual) > beyond:
             continue
         beta = start.exact_beta[k] + change[k]
         if state.is_in[k]:
@@ -225,7 +227,7 @@ def _kept_parts(moves, p, residual):
 
 
 def _follow(base, moves, p, start, max_events, margin, state, n_changed, scratch, room, screen):
-    """Follow path p from its start at the perturbed targets."""
+    """Follow path p from its start at the perturbed targets. Returns what ``follow_screened`` does."""
     # The other points take up what the members lose.
     needed = 0.0
     for j in range(moves.start[p], moves.start[p + 1]):
@@ -250,22 +252,24 @@ def _follow(base, moves, p, start, max_events, margin, state, n_changed, scratch
 def _settle(base, moves, p, time, start, state, n_changed, events, beyond, scratch, room, ends):
     """Solve the partition where the path ended at the exact targets. Few exchanges make it optimal there.
 
-    Returns the length of ``changed``, and the number of events.
+    Returns the length of ``changed``, the number of events, and by how much the row that is furthest beyond
+    what is optimal is beyond it: ``NEVER`` where the partition has no solution.
     """
-    ends.intercepts[p] = exact_change(
-        base, moves, p, time, start, state, n_changed, events, room.direction, scratch, ends.changes[p]
-    )
-    for _round in range(EXCHANGES):
-        n_changed, exchanged = _exchange_exceeding(
-            base, start, state, n_changed, ends.changes[p], scratch.wait, beyond, scratch.capacity
-        )
-        if exchanged == 0:
-            break
-        events += exchanged
+    largest: cython.double = NEVER
+    for _round in range(EXCHANGES + 1):
         ends.intercepts[p] = exact_change(
             base, moves, p, time, start, state, n_changed, events, room.direction, scratch, ends.changes[p]
         )
-    return n_changed, events
+        if ends.intercepts[p] != ends.intercepts[p]:
+            return n_changed, events, NEVER
+        largest = _largest_excess(base, start, state, ends.changes[p], scratch.wait)
+        if largest <= beyond or _round == EXCHANGES:
+            break
+        n_changed, exchanged = _exchange_exceeding(
+            base, start, state, n_changed, ends.changes[p], scratch.wait, beyond, scratch.capacity
+        )
+        events += exchanged
+    return n_changed, events, largest
 
 
 def _shrink(base, moves, p, start, max_events, margin, excess, state, scratch, room, ends, screen):
@@ -277,11 +281,12 @@ def _shrink(base, moves, p, start, max_events, margin, excess, state, scratch, r
     n_changed, events, outcome, time = _follow(
         base, moves, p, start, max_events, margin, state, n_changed, scratch, room, screen
     )
-    n_changed, events = _settle(
+    n_changed, events, largest = _settle(
         base, moves, p, time, start, state, n_changed, events, beyond, scratch, room, ends
     )
-    if _largest_excess(base, start, state, ends.changes[p], scratch.wait) > beyond:
-        # Of points that nearly depend on each other, exchanging many at once leads away.
+    if largest > beyond and outcome in (DONE, SETTLED):
+        # Of points that nearly depend on each other, exchanging many at once leads away, and the state at the
+        # end of the path is lost.
         n_changed = begin(base, moves, p, start, state, room.goal)
         n_changed, events, outcome, time = _follow(
             base, moves, p, start, max_events, margin, state, n_changed, scratch, room, screen
@@ -289,7 +294,7 @@ def _shrink(base, moves, p, start, max_events, margin, excess, state, scratch, r
         n_changed, more = _to_exact_targets(
             base, moves, p, time, start, state, n_changed, scratch, room, screen
         )
-        n_changed, events = _settle(
+        n_changed, events, _ = _settle(
             base, moves, p, time, start, state, n_changed, events + more, beyond, scratch, room, ends
         )
     ends.events[p], ends.outcomes[p], ends.times[p] = events, outcome, time
@@ -320,7 +325,8 @@ def shrink_each(base, moves, start, max_events, margin, excess, state, scratch, 
     margin : float
         Distance from 0 at which the watched point's decision value has a sign beyond doubt.
     excess : float
-        Violation of optimality at the exact targets beyond which points are exchanged.
+        Violation of optimality at the exact targets that is rounding. Where it is ``AMPLIFIED`` times as
+        much, points are exchanged, and if that does not help, the path goes on to these targets.
     state : State
         Memory for the state of a path.
     scratch : Scratch

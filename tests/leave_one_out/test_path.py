@@ -296,7 +296,7 @@ def test_without_a_free_point_paths_begin_at_either_end_of_the_interval(monkeypa
     retrained = leave_one_out(svc, X, y, method="retrain")
     # With C = 1e-7 the solver has left a residual of 1.6e-10 of one row, and its path none.
     off = np.abs(found.decision_values - retrained.decision_values)
-    assert (off <= 1e-10 + retrained.kkt_residual).all()
+    assert (off <= 1e-10 + np.minimum(retrained.kkt_residual, 2e-10)).all()
     assert set(found.status) <= EXACT | {"unstable"}
     if rows and C == 1e-3:
         assert np.mean(found.status == "re-trained") < 0.1
